@@ -3,6 +3,7 @@
 import { defaults, lifespan, messages, page, readings, sliceCount, sliceOfAddress, toAddress } from "./data.js";
 import { systemTheme, themeStore } from "./dom.js";
 import { format } from "./format.js";
+import { mostZoom } from "./riverzoom.js";
 import { isLive, state } from "./state.js";
 
 // links of earlier versions have former names of views, forms and readings
@@ -21,6 +22,8 @@ export function readAddress() {
   if (["ranks", "heatmap", "both"].includes(form) && (form !== "both" || readings.smoothed)) state.form = form;
   if (page.tabs.includes(tab)) state.tab = tab;
   if (params.has("all") && page.many) state.all = true;
+  const zoom = Number(params.get("z") ?? 1);
+  if (Number.isInteger(Math.log2(zoom))) state.zoom = Math.min(mostZoom(), Math.max(1, zoom));
   const date = params.get("d");
   const otherDate = params.get("o");
   if (date && date !== "live")
@@ -56,6 +59,7 @@ export function writeAddress(push) {
     ["m", "measure"],
     ["v", "form"],
     ["tab", "tab"],
+    ["z", "zoom"],
   ])
     if (state[key] !== defaults[key]) params.set(name, state[key]);
   if (state.all) params.set("all", "1");

@@ -49,5 +49,5 @@ function drawChanges() {
       return item;
     }),
   );
-  if (!picks.length) $("#changes").replaceChildren(createElement("li", messages.unchanged));
+  if (!picks.length) $("#changes").replaceChildren(createElement("li", messages.unchanged, "none"));
 }

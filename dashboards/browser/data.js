@@ -78,6 +78,7 @@ export function loadData(data, given = {}) {
     tab: page.tabs[0],
     all: false,
     picked: false,
+    zoom: 1,
   };
 }
 

@@ -5,6 +5,7 @@ import { isActive, loadData, messages, page, readings, sliceCount, sliceOfAddres
 import { $, keysStore, prefersReducedMotion, systemTheme, themeStore } from "./dom.js";
 import { format } from "./format.js";
 import { updateBadge, wireLive } from "./live.js";
+import { zoomRiver } from "./river.js";
 import { guard, isComparing, openTab, play, redraw, select, showNotice } from "./selection.js";
 import { EVERYTHING, isLive, session, state, views } from "./state.js";
 import { savePicture, saveTable } from "./tables.js";
@@ -42,7 +43,8 @@ function focusSearch() {
 function goBack() {
   play(false);
   hideTooltip();
-  isComparing() ? select({ otherSlice: null, otherTopic: null }) : select({ picked: false });
+  if (isComparing()) return select({ otherSlice: null, otherTopic: null });
+  state.zoom > 1 ? zoomRiver("all") : select({ picked: false });
 }
 
 function onKey(event) {
@@ -83,6 +85,9 @@ function onKey(event) {
       showNotice(format(messages.marked, { date: page.labels[session.mark] }));
     },
     c: switchComparison,
+    "+": () => zoomRiver("in"),
+    "-": () => zoomRiver("out"),
+    0: () => zoomRiver("all"),
     "/": focusSearch,
     Enter: () => {
       select({ picked: true }, true);

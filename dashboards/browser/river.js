@@ -1,4 +1,4 @@
-// The river: labels of the right width, cursor, outlines, the band under the pointer, the open slice.
+// The river: labels of the right width, cursor, outlines, the band under the pointer, the open slice, zoom.
 
 import {
   cellIndex,
@@ -15,17 +15,19 @@ import {
 import { $ } from "./dom.js";
 import { drawFigure, live, showFigure } from "./figures.js";
 import { format, percent } from "./format.js";
+import { bandEdges, isOutside, isZoomed, mostZoom, storyStrips, zoomFigure, zoomSentence } from "./riverzoom.js";
 import { select } from "./selection.js";
-import { INSET, hasAny, state, views } from "./state.js";
-import { storiesOfTopic, storyHere } from "./stories.js";
+import { EVERYTHING, INSET, hasAny, state, views } from "./state.js";
+import { allStoriesOfTopic, storiesOfTopic, storyHere } from "./stories.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const river = { element: $("#river"), fig: null, hover: null };
 const isPhone = (width) => width <= 480;
-views.river = { wire: wireRiver, draw: drawRiver, cursor: moveRiverCursor, rows: riverTable };
+views.river = { wire: wireRiver, draw: drawRiver, cursor: followDate, rows: riverTable };
 
 function drawRiver(changed) {
-  if (!hasAny(changed, "reading", "measure", "theme", "all", "size", "data")) {
+  const fitted = isZoomed() && (isOutside() || hasAny(changed, "topic", "picked"));
+  if (!fitted && !hasAny(changed, "reading", "measure", "theme", "all", "size", "data", "zoom")) {
     drawOutlines();
     return moveRiverCursor();
   }
@@ -34,32 +36,39 @@ function drawRiver(changed) {
   $("#river-caption").textContent = format(messages.river, {
     measure: state.measure === "share" ? messages.thicknessShare : messages.thicknessDocuments,
   });
+  if (isZoomed()) $("#river-caption").append(" " + zoomSentence());
+  for (const button of $("#zoom").children)
+    button.disabled = button.dataset.value === "in" ? state.zoom >= mostZoom() : state.zoom === 1;
   if ($("#scope")) $("#scope").hidden = isPhone(width);
   $("#warm-up").hidden = state.reading !== "filtered" || !$("#warm-up").textContent;
-  return showFigure(
-    "river",
-    `river/${state.reading}/${state.measure}/${isPhone(width) ? "phone" : state.all ? "all" : "wide"}`,
-    (fig) => {
-      if (!fig) return;
-      const widths = Object.keys(fig.labels)
-        .map(Number)
-        .sort((a, b) => b - a);
-      const nearest = widths.find((k) => k <= width) ?? widths.at(-1);
-      const best = fig.labels[nearest];
-      Object.assign(fig.layout.xaxis, fig.dates[nearest]);
-      river.bands = fig.data;
-      fig.layout.width = width;
-      fig.layout.height = height;
-      river.fig = fig;
-      drawFigure(river.element.querySelector(".plot"), {
-        data: [...fig.data, { ...fig.text, ...best }],
-        layout: fig.layout,
-      });
-      drawOutlines();
-      moveRiverCursor();
-      drawOpenSlice();
-    },
-  );
+  const size = isPhone(width) && !isZoomed() ? "phone" : state.all ? "all" : "wide";
+  return showBands(size, width, height);
+}
+
+function showBands(size, width, height) {
+  return showFigure("river", `river/${state.reading}/${state.measure}/${size}`, (fig) => {
+    if (!fig) return;
+    river.bands = fig.data;
+    const own = isZoomed() && state.picked ? bandOf(state.topic) : undefined;
+    if (isZoomed() && state.picked && !own && size === "wide" && page.many) return showBands("all", width, height);
+    const widths = Object.keys(fig.labels)
+      .map(Number)
+      .sort((a, b) => b - a);
+    const widest = (across) => widths.find((k) => k <= across) ?? widths.at(-1);
+    const labels = fig.labels[widest(isZoomed() ? width * state.zoom : width)];
+    Object.assign(fig.layout.xaxis, fig.dates[widest(width)]);
+    fig.layout.width = width;
+    fig.layout.height = height;
+    const best = isZoomed() ? zoomFigure(fig, labels, own, width, height) : labels;
+    river.fig = fig;
+    drawFigure(river.element.querySelector(".plot"), {
+      data: [...fig.data, { ...fig.text, ...best }],
+      layout: fig.layout,
+    });
+    drawOutlines();
+    moveRiverCursor();
+    drawOpenSlice();
+  });
 }
 
 function riverTable() {
@@ -102,14 +111,8 @@ const LANE = 9; // pixels of a lane, so that words of the band stay readable
 // stories of the chosen topic as lines along its band, those at one time beside each other; as [path, width] pairs
 function storyLines(band, stories) {
   const count = band.x.length / 2;
-  const edges = (x) => {
-    const k = Math.max(1, Math.min(count - 1, [...band.x.subarray(0, count)].findIndex((at) => at >= x)));
-    const part = Math.min(1, Math.max(0, (x - band.x[k - 1]) / (band.x[k] - band.x[k - 1] || 1)));
-    const mixed = (i, j) => band.y[i] + part * (band.y[j] - band.y[i]);
-    return [mixed(k - 1, k), mixed(2 * count - k, 2 * count - 1 - k)];
-  };
   const heights = stories.map(([, , , first, last]) => {
-    const [upper, lower] = edges((first + last) / 2).map(riverY);
+    const [upper, lower] = bandEdges(band, (first + last) / 2).map(riverY);
     return lower - upper;
   });
   const lanes = Math.min(MOST_LANES, Math.max(1, Math.floor(Math.max(...heights) / LANE)));
@@ -128,33 +131,47 @@ function storyLines(band, stories) {
     const steps = Math.max(1, Math.ceil((to - from) * 8));
     const points = Array.from({ length: steps + 1 }, (_, i) => {
       const x = from + ((to - from) * i) / steps;
-      const [upper, lower] = edges(x).map(riverY);
+      const [upper, lower] = bandEdges(band, x).map(riverY);
       return riverX(x).toFixed(1) + " " + (upper + ((lane + 0.5) / ends.length) * (lower - upper)).toFixed(1);
     });
     return ["M" + points.join("L"), 1 + 1.6 * Math.sqrt(size / most)];
   });
 }
 
-function drawStoryLines(band) {
-  const stories = band && state.picked ? storiesOfTopic(state.topic).largest : [];
+function drawBandStories(band) {
+  const group = river.element.querySelector(".stories");
+  if (!band || !state.picked) return group.replaceChildren();
+  if (isZoomed())
+    return group.replaceChildren(
+      ...storyStrips(band, allStoriesOfTopic(state.topic), riverX, riverY).flatMap(({ story, points, text, x, y }) => [
+        svgElement("path", {
+          d: "M" + points.map((point) => point.map((at) => at.toFixed(1)).join(" ")).join("L") + "Z",
+          class: "strip",
+          "data-story": story[0],
+        }),
+        ...(text ? [svgElement("text", { x: x.toFixed(1), y: y.toFixed(1) }, text)] : []),
+      ]),
+    );
+  const stories = storiesOfTopic(state.topic).largest;
   const lines = stories.length ? storyLines(band, stories) : [];
-  river.element.querySelector(".stories").replaceChildren(
-    ...lines.map(([path, width]) => {
-      const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      line.setAttribute("d", path);
-      line.setAttribute("stroke-width", width.toFixed(1));
-      return line;
-    }),
-  );
+  group.replaceChildren(...lines.map(([d, width]) => svgElement("path", { d, "stroke-width": width.toFixed(1) })));
 }
+
+function svgElement(kind, attributes, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", kind);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  return element;
+}
+
+const bandOf = (topic) =>
+  topic === null || topic === undefined ? undefined : river.bands.find((band) => band.meta === topic);
 
 function drawOutlines() {
   if (!river.fig) return;
   const [veil, hover, chosen] = river.element.querySelectorAll(".over path");
-  const find = (topic) =>
-    topic === null || topic === undefined ? undefined : river.bands.find((band) => band.meta === topic);
-  const own = find(state.topic);
-  const over = find(river.hover);
+  const own = bandOf(state.topic);
+  const over = bandOf(river.hover);
   const ink = page.colours[state.theme].ink;
   chosen.setAttribute("d", own ? bandPath(own) : "");
   chosen.style.stroke = own ? ink[state.topic % 24] : "";
@@ -163,8 +180,15 @@ function drawOutlines() {
   const { t: top, b: bottom } = river.fig.layout.margin;
   const width = river.element.clientWidth;
   const height = river.element.clientHeight;
-  drawStoryLines(own);
+  river.element.querySelector(".over").style.clipPath = isZoomed()
+    ? `inset(${top - 1}px ${INSET}px ${bottom - 1}px ${INSET}px)`
+    : "";
+  drawBandStories(own);
   veil.setAttribute("d", own && state.picked ? `M0 ${top - 1}H${width}V${height - bottom + 1}H0Z` + bandPath(own) : "");
+}
+
+function followDate() {
+  return isZoomed() && isOutside() ? drawRiver(EVERYTHING) : moveRiverCursor();
 }
 
 function moveRiverCursor() {
@@ -189,7 +213,7 @@ function riverHitAt(event) {
   const y = event.clientY - box.top;
   const dataX = x0 + ((x - INSET) / (box.width - 2 * INSET)) * (x1 - x0);
   const dataY = high + ((y - top) / (box.height - top - bottom)) * (low - high);
-  const slice = sliceCount > 1 ? Math.min(sliceCount - 1, Math.max(0, Math.round(dataX))) : 0;
+  const slice = sliceCount > 1 ? Math.min(Math.floor(x1), Math.max(Math.ceil(x0), Math.round(dataX))) : 0;
   for (const band of river.bands) {
     const count = band.x.length / 2;
     if (dataX < band.x[0] || dataX > band.x[count - 1]) continue;
@@ -235,8 +259,27 @@ function riverTooltip(slice, topic) {
   return [[topic, topicName(known, topic) + " · " + format(messages.topic, { topic })], lines];
 }
 
+function storyTooltip(number) {
+  const [, name, size, first, last, topic] = page.stories.rows.find(([story]) => story === number);
+  return [
+    [topic, name],
+    [
+      format(messages.storyDocuments, { n: size.toLocaleString("en") }),
+      page.labels[first] + (last > first ? " – " + page.labels[last] : ""),
+    ],
+  ];
+}
+
+// a step closer or farther; the first one selects the topic, whose band then fills the height
+export function zoomRiver(step, change = {}) {
+  const zoom = step === "all" ? 1 : Math.min(mostZoom(), Math.max(1, state.zoom * (step === "in" ? 2 : 0.5)));
+  if (zoom === state.zoom) return;
+  select({ zoom, picked: state.picked || (state.zoom === 1 && state.topic !== null), ...change });
+}
+
 function wireRiver() {
   let down = null;
+  let turned = 0;
   const hover = (topic) => {
     if (topic !== river.hover) {
       river.hover = topic;
@@ -255,8 +298,27 @@ function wireRiver() {
     }
     if (event.pointerType === "touch") return;
     hover(hit.topic);
+    const strip = event.target.closest?.("[data-story]");
+    if (strip) return showTooltip(event, storyTooltip(Number(strip.dataset.story)));
     hit.topic === null ? hideTooltip() : showTooltip(event, riverTooltip(hit.slice, hit.topic));
   });
+  $("#zoom").addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button && !button.disabled) zoomRiver(button.dataset.value);
+  });
+  // with Ctrl, as pinching sends it: the page itself scrolls without
+  river.element.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      turned += event.deltaY;
+      if (Math.abs(turned) < 40) return;
+      turned < 0 ? zoomRiver("in", { slice: riverHitAt(event).slice }) : zoomRiver("out");
+      turned = 0;
+    },
+    { passive: false },
+  );
   addEventListener("pointerup", () =>
     setTimeout(() => {
       down = null;
@@ -289,7 +351,7 @@ export function drawOpenSlice() {
   const says = $("#so-far");
   group.replaceChildren();
   says.hidden = !part;
-  if (!part || !river.fig) return;
+  if (!part || !river.fig || isZoomed()) return;
   says.textContent = format(messages.soFar, { date: part.label, n: part.n.toLocaleString("en") });
   const width = river.element.clientWidth;
   const rows = river.bands.filter((band) => band.meta >= 0);

@@ -4,6 +4,7 @@ import { replaceMissingTopic, writeAddress } from "./address.js";
 import { cellIndex, currentReading, messages, nearestActive, page, sliceCount, topicName } from "./data.js";
 import { $, createElement, prefersReducedMotion } from "./dom.js";
 import { format } from "./format.js";
+import { isZoomed, zoomSentence } from "./riverzoom.js";
 import { EVERYTHING, hasAny, session, state, views } from "./state.js";
 import { drawTimeBar } from "./timebar.js";
 
@@ -25,6 +26,7 @@ export function announce() {
             ? page.counts[state.slice]
             : Math.round(currentReading().documents[cellIndex(slice, state.topic)] || 0),
       });
+      if (isZoomed()) $("#speak").append(" " + zoomSentence());
     },
     Math.max(250, 1000 - (Date.now() - announcedAt)),
   );

@@ -14,6 +14,7 @@ export const EVERYTHING = new Set([
   "theme",
   "all",
   "picked",
+  "zoom",
   "size",
   "data",
 ]);

@@ -30,9 +30,12 @@ views.stories = {
   ],
 };
 
+// the stories of a topic that the page has, the largest first
+export const allStoriesOfTopic = (topic) => page.stories.rows.filter((row) => row[5] === topic);
+
 // the largest stories of a topic, by their first slice, and how many the page has of it
 export function storiesOfTopic(topic) {
-  const own = page.stories.rows.filter((row) => row[5] === topic);
+  const own = allStoriesOfTopic(topic);
   return { largest: own.slice(0, IN_TOPIC).sort((a, b) => a[3] - b[3] || a[4] - b[4]), all: own.length };
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 BANNED = ("kappa", "gamma", "von mises", "posterior", "epoch", "cluster", "cosine")
 TITLE = "Topics over time"
 RIVER = "Size of topics over time"
+ZOOM, ZOOM_IN, ZOOM_OUT, ALL_DATES = "Zoom", "zoom in", "zoom out", "all dates"
 WORDS = "Strongest words over time"
 REPRESENTATIVE = "Representative documents"
 NEIGHBOURS = "Neighbouring topics"
@@ -43,6 +44,7 @@ PAGE: Mapping[str, str] = {
         "One band per topic. Thickness: {measure}. Words: characteristic of that date. "
         "Strong colour: the topic’s words changed quickly; pale: they hardly changed."
     ),
+    "riverZoomed": "Zoomed in: {from} – {to}. Light strips inside the selected band are its largest stories.",
     "thicknessDocuments": "number of documents",
     "thicknessShare": "share of all documents",
     "play": "Play",
@@ -243,7 +245,8 @@ HOW_TO_READ: Sequence[tuple[str, str]] = (
     ),
     (
         "River",
-        "One band per topic, as thick as its number or share of documents; the words are characteristic of the date.",
+        "One band per topic, as thick as its number or share of documents; the words are characteristic of the date. "
+        "Zoomed in, the selected band fills the height and shows its stories.",
     ),
     (
         "Story",
@@ -272,6 +275,7 @@ KEYS: Sequence[tuple[str, str]] = (
     ("↑ ↓", "previous and next topic"),
     ("h", "as known then (filtered) or in hindsight (smoothed)"),
     ("s", "documents or share"),
+    ("+ - 0", "zoom into the river at the date, out, all dates; also the wheel with Ctrl"),
     ("m", "mark the date"),
     ("c", "compare with the marked date, or with the one before"),
     ("/", "find a word"),
@@ -280,7 +284,7 @@ KEYS: Sequence[tuple[str, str]] = (
     ("?", "this help"),
     ("Esc", "back"),
 )
-LETTER_KEYS = "Single letters, / and ? are keys"
+LETTER_KEYS = "Single letters and signs are keys"
 NOTICE = "Each band is a topic. Click one to select it."
 COMPARE = "Comparison"
 COMPARE_WITH = "Compare with"

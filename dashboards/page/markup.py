@@ -152,9 +152,10 @@ autocomplete="off" spellcheck="false">
 <p class="note" id="state" hidden></p>
 <dl class="facts" id="facts"></dl>
 <div class="columns">
-<div>{_placed("words", parts)}{_placed("compare", parts)}{_placed("topicstories", parts)}</div>
+<div>{_placed("words", parts)}{_placed("compare", parts)}</div>
 <div>{_placed("neighbours", parts)}</div>
 {_placed("documents", parts)}
+{_placed("topicstories", parts)}
 </div>
 </section>
 {_tabs(parts)}

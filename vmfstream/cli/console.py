@@ -125,23 +125,13 @@ def _topics_found(found: int, most: int, documents: int) -> str:
 
 def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iterator[str]:
     """Print why messages were rejected and how many documents were late; yield what is above its limit."""
-    from vmfstream.cli.diagnosis import cut_by_clock
+    from vmfstream.cli.diagnosis import told_of_input
     from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
-    counts, rejections = reader.counts(), reader.rejections()
-    first, others = rejections.most_frequent()
-    for kind, number in first.items():
-        typer.echo(f"rejected: {number:,} x {rejections.samples[kind]}")
-    if others:
-        typer.echo(f"rejected for other reasons: {others:,}")
-    if cut := reader.cut_epochs():
-        typer.echo(f"not repeatable: {cut_by_clock(cut)}")
-    if counts.late:
-        typer.echo(
-            f"late: {counts.late:,} documents ({counts.late_share:.1%}) came after their slice was closed and were "
-            "counted in the slice that was open then; vmfstream replay sorts by time first"
-        )
+    counts = reader.counts()
+    for line in told_of_input(reader):
+        typer.echo(line)
     if counts.late_share > most_late:
         yield f"{counts.late_share:.1%} of the documents were late, more than --max-late {most_late:g}"
     if counts.rejected_share > most_rejected:

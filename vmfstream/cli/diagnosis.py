@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vmfstream.errors import VmfstreamError, without_secrets
 
 if TYPE_CHECKING:
-    from vmfstream.runfile.queries import Rejections
+    from vmfstream.runfile.queries import Reader, Rejections
 
 MOST_LATE = MOST_REJECTED = 0.1
 """Share of late documents, and of rejected messages, above which something is wrong with the input."""
@@ -73,6 +73,25 @@ def _run_file(path: Path) -> Iterator[Check]:
     yield Check("late", late, counts.late_share <= MOST_LATE)
     yield Check("repeatable", f"no: {cut_by_clock(cut)}" if cut else "yes: no epoch was cut by the clock or a stop")
     yield Check("size", _sized(sizes))
+
+
+def told_of_input(reader: Reader) -> Iterator[str]:
+    """Say why messages were rejected, how many documents were late, and whether the run can be repeated, if not so."""
+    counts, rejections = reader.counts(), reader.rejections()
+    first, others = rejections.most_frequent()
+    if rejections.total:
+        yield f"rejected: {rejections.total:,} messages ({counts.rejected_share:.1%})"
+    for kind, number in first.items():
+        yield f"rejected: {number:,} x {rejections.samples[kind]}"
+    if others:
+        yield f"rejected for other reasons: {others:,}"
+    if cut := reader.cut_epochs():
+        yield f"not repeatable: {cut_by_clock(cut)}"
+    if counts.late:
+        yield (
+            f"late: {counts.late:,} documents ({counts.late_share:.1%}) came after their slice was closed and were "
+            "counted in the slice that was open then; vmfstream replay sorts by time first"
+        )
 
 
 def cut_by_clock(epochs: int) -> str:

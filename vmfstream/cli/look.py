@@ -159,7 +159,7 @@ def show(
     vmfstream show run.duckdb --topic 8 --reading filtered
     vmfstream show run.duckdb --json
     """
-    from vmfstream.cli.diagnosis import cut_by_clock
+    from vmfstream.cli.diagnosis import told_of_input
     from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
     from vmfstream.runfile.queries import Reader
 
@@ -174,8 +174,8 @@ def show(
     print_rows(rows, as_json, "no slice is closed yet")
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
-    if not as_json and (cut := Reader(run_file).cut_epochs()):
-        typer.echo(f"not repeatable: {cut_by_clock(cut)}", err=True)
+    for line in () if as_json else told_of_input(Reader(run_file)):
+        typer.echo(line, err=True)
 
 
 def documents(

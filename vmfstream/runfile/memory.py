@@ -105,6 +105,17 @@ class MemoryStore:
         store._waiting = waiting[0] if waiting else []  # those of earlier versions have none
         return store
 
+    @classmethod
+    def holding(
+        cls, commits: Sequence[Commit], settings: Mapping[str, str], checkpoint: Checkpoint | None
+    ) -> MemoryStore:
+        """Return a store that holds ``commits`` with their ``settings`` and the states of a ``checkpoint``."""
+        store = cls()
+        store.commits, store._settings = list(commits), dict(settings)
+        if checkpoint is not None:
+            store._open_state, store._slice_state = checkpoint.open_state, checkpoint.slice_state
+        return store
+
     def close(self) -> None:
         """Refuse further commits; reading stays possible."""
         self._closed = True

@@ -15,6 +15,7 @@ from vmfstream.records import Arrays
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.rollback import remove
+from vmfstream.runfile.stored_commits import read_commits
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import RunFile
 
@@ -59,13 +60,15 @@ def _write(store: MemoryStore, part: Path) -> None:
         decide(part, names)
 
 
-def read_saved(path: Path) -> MemoryStore:
-    """Return what `write_saved` was given, from a file of this or an older format.
+def read_saved(path: Path) -> tuple[MemoryStore, bool]:
+    """Return what `write_saved` was given, or what a command wrote, from a file of this or an older format.
+
+    The second value tells whether a tracker wrote it, which can go on then.
 
     Raises
     ------
     InputError
-        If there is no such run file, or no tracker wrote it.
+        If there is no such run file, or it cannot be read.
     FormatVersion
         If it was written by a newer version, or by an older one and cannot be brought up to date.
     StoreLocked
@@ -80,13 +83,9 @@ def read_saved(path: Path) -> MemoryStore:
     if checkpoint is None:
         empty = MemoryStore()
         empty.settings(run_file.settings({}))
-        return empty
+        return empty, True
     past = {k.removeprefix(_PREFIX): a for k, a in checkpoint.open_state.items() if k.startswith(_PREFIX)}
-    if not past:
-        raise InputError(
-            f"{path} was not saved by a TopicTracker; the run file of a command is continued by that command"
-        )
-    return unflattened(past)
+    return (unflattened(past), True) if past else (read_commits(path), False)
 
 
 def flattened(store: MemoryStore) -> Arrays:

@@ -310,7 +310,9 @@ class TopicTracker:
     ) -> TopicTracker:
         """Read texts with their times; ``ids`` and ``titles`` are one per text or None."""
         if self._source.closed:
-            raise InputError("this tracker was finished; make a new one to read more")
+            raise InputError(
+                "this tracker was finished; make a new one to read more (the run of a command is continued by it)"
+            )
         if isinstance(texts, str):
             raise InputError("texts: expected a sequence of texts, got one string")
         times_of_texts = moments(times, len(texts))
@@ -862,9 +864,10 @@ class TopicTracker:
 
     @classmethod
     def load(cls, path: str | Path, *, tokeniser: Cut | None = None, embed: str | Embed | None = None) -> TopicTracker:
-        """Read a tracker that `save` wrote; it goes on as if it had never stopped.
+        """Read a tracker that `save` wrote, which goes on as if it had never stopped, or what a command wrote.
 
-        A run file of an older format is brought up to date first.
+        The run of a command can be asked everything, and is continued by that command: it learns nothing here. Its
+        documents are there if it keeps all of them. A run file of an older format is brought up to date first.
 
         Parameters
         ----------
@@ -879,11 +882,12 @@ class TopicTracker:
         NotNamedAgain
             If the tracker was made with a function or model that is not given.
         InputError
-            If there is no such run file, or no tracker wrote it.
+            If there is no such run file, or it follows vectors instead of texts.
         FormatVersion
             If it was written by a newer version, or by an older one and cannot be brought up to date.
         """
-        return cls._continued(read_saved(Path(path).expanduser()), tokeniser, embed)
+        store, own = read_saved(Path(path).expanduser())
+        return cls._continued(store, tokeniser, embed, own=own)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return what the tracker was made with."""
@@ -928,9 +932,11 @@ class TopicTracker:
 
     @classmethod
     def _continued(
-        cls, store: MemoryStore, tokeniser: Cut | None = None, embed: str | Embed | None = None
+        cls, store: MemoryStore, tokeniser: Cut | None = None, embed: str | Embed | None = None, *, own: bool = True
     ) -> TopicTracker:
         run = RunSettings.from_text(store.settings({}))
+        if run.dimension:
+            raise InputError("the run follows vectors; a TopicTracker follows texts")
         run.check_named(tokeniser, embed)
         made = cls(
             topics=run.topics,
@@ -949,7 +955,21 @@ class TopicTracker:
             documents=run.documents == "all",
             topics_from=seeds_from_text(run.topics_from) or None,
         )
+        if not own:  # commands have settings that a tracker has not
+            others = (
+                "title",
+                "source",
+                "licence",
+                "threads",
+                "window",
+                "epoch_documents",
+                "stem",
+                "sample",
+                "keep_text",
+            )
+            made._run = replace(made._run, documents=run.documents, **{name: getattr(run, name) for name in others})
         made._begin(store)
+        made._source.closed |= not own
         return made
 
     def _decide(self, kind: str, topic: int, other: int = -1, text: str = "") -> None:

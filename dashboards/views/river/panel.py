@@ -21,7 +21,7 @@ from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
 
 _WIDE = Size(1240, 486)
 _PHONE = Size(362, 480)
-_LABEL_WIDTHS = (1800, 1500, 1240, 1000, 760, 560)
+_LABEL_WIDTHS = (3600, 1800, 1500, 1240, 1000, 760, 560)
 _LABEL_WIDTHS_PHONE = (450, 362, 320)
 _PER_LABEL = ("x", "y", "text", "customdata", "textfont")
 _OVER = (
@@ -37,6 +37,12 @@ def section(parts: PageParts) -> str:
     """Return the river's figure; its notes tell what to do and which slices are not settled."""
     history = parts.history
     scope = switch("scope", "Topics drawn", [("top", f"top {MOST_TOPICS}", True), ("all", "all", True)])
+    zoom = (
+        f'<div class="switch" role="group" aria-label="{texts.ZOOM}" id="zoom">'
+        f'<button data-value="out" aria-label="{texts.ZOOM_OUT}" disabled>−</button>'
+        f'<button data-value="in" aria-label="{texts.ZOOM_IN}">+</button>'
+        f'<button data-value="all" disabled>{texts.ALL_DATES}</button></div>'
+    )
     measure = switch("measure", "Thickness", [(name, name, name in parts.measures) for name in ("documents", "share")])
     caption = texts.PAGE["river"].replace("{measure}", texts.PAGE["thicknessDocuments"])
     warm_up = [history.labels[s] for s in np.flatnonzero(history.warm_up)]
@@ -49,7 +55,7 @@ def section(parts: PageParts) -> str:
             texts.RIVER,
             caption,
             _sentence(history),
-            controls=(scope if parts.many else "") + measure,
+            controls=zoom + (scope if parts.many else "") + measure,
             over=_OVER,
             level=2,
         )

@@ -73,6 +73,14 @@ def test_a_wide_screen_is_used_and_no_column_is_empty(visit: Open) -> None:
     assert js(page, f"return {inside}.right <= document.querySelector('#river').getBoundingClientRect().right)")
 
 
+def test_no_notable_change_is_one_line(visit: Open) -> None:
+    page = visit()
+    press(page, "Home")
+    item = "document.querySelector('#changes li')"
+    assert until(page, f"{item}.textContent === 'No notable change.'")
+    assert js(page, f"return {item}.offsetHeight") < 40
+
+
 def test_single_letter_keys_can_be_switched_off(visit: Open) -> None:
     page = visit()
     theme = "return document.documentElement.dataset.theme"

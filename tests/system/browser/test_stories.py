@@ -76,6 +76,81 @@ def test_the_stories_of_the_topic_are_listed_and_drawn_in_its_band(page: Any) ->
     assert js(page, "return document.querySelector('#topic-stories').hidden") is True
 
 
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_the_stories_of_the_topic_leave_no_column_empty(page: Any, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    click(page, "#stories > li .parent")
+    assert until(page, "document.querySelectorAll('#topic-stories li').length === 8")
+    box = "document.querySelector('{}').getBoundingClientRect()"
+    stories, words, neighbours = (
+        js(page, f"const b = {box.format(one)}; return [b.left, b.width, b.top, b.bottom]")
+        for one in ("#topic-stories", "[data-view=words]", "[data-view=neighbours]")
+    )
+    assert stories[0] == words[0]
+    assert stories[1] > 0.9 * width  # across all columns
+    assert stories[2] >= max(words[3], neighbours[3])
+    lefts = js(
+        page, "return [...document.querySelectorAll('#topic-stories li')].map(one => one.getBoundingClientRect().left)"
+    )
+    assert len(set(lefts)) == (3 if width > 1500 else 2)
+
+
+def test_zoomed_in_the_stories_of_the_topic_are_strips_with_titles_inside_its_band(page: Any) -> None:
+    click(page, "#stories > li .parent")  # topic 1, which has all stories
+    height = "document.querySelector('#river .outline.chosen').getBBox().height"
+    before = js(page, f"return {height}")
+    press(page, "Home", "+")
+    strips = "[...document.querySelectorAll('#river .stories .strip')]"
+    assert until(page, f"{strips}.length > 0")
+    assert js(page, f"return {height}") > 2 * before  # the band fills the height
+    told = "[...document.querySelectorAll('#river .stories text')]"
+    titles = js(page, f"return {told}.map(t => t.textContent)")
+    assert "Past 50 \u00b7 150" in titles
+    inside = (
+        "const band = document.querySelector('#river .outline.chosen').getBBox();"
+        f"return [...{strips}, ...{told}].every(one => {{ const box = one.getBBox();"
+        "return box.y >= band.y - 1 && box.y + box.height <= band.y + band.height + 1; })"
+    )
+    assert js(page, inside)
+    apart = (
+        f"const boxes = {told}.map(t => t.getBBox());"
+        "return boxes.every((a, i) => boxes.every((b, k) => i === k || a.x + a.width <= b.x || b.x + b.width <= a.x"
+        " || a.y + a.height <= b.y + 3 || b.y + b.height <= a.y + 3))"  # boxes are higher than letters
+    )
+    assert js(page, apart)
+    press(page, "Escape")  # back to all dates, with the topic
+    assert until(page, f"{strips}.length === 0")
+    assert js(page, f"return {height}") == before
+
+
+def test_zoom_by_buttons_keys_and_wheel_follows_date_and_address(page: Any) -> None:
+    dates = "return document.querySelector('#river .plot').layout.xaxis.range"
+    everything = js(page, dates)
+    disabled = "return [...document.querySelectorAll('#zoom button')].map(button => button.disabled)"
+    assert js(page, disabled) == [True, False, True]
+    press(page, "Home")
+    click(page, "#zoom [data-value=in]")
+    assert until(page, "document.querySelector('#river .plot').layout.xaxis.range[1] < 4")
+    assert js(page, disabled) == [False, True, False]
+    assert "Zoomed in: 1996 Q1 \u2013 1996 Q3" in js(
+        page, "return document.querySelector('#river-caption').textContent"
+    )
+    assert "z=2" in js(page, "return location.hash")
+    press(page, "End")  # the dates that are shown follow
+    assert until(page, "document.querySelector('#river .plot').layout.xaxis.range[0] > 2")
+    press(page, "0")
+    assert until(page, "!location.hash.includes('z=')")
+    assert js(page, dates) == everything
+    for delta, zoomed in ((-50, "true"), (50, "false")):
+        wheel = f"new WheelEvent('wheel', {{deltaY: {delta}, ctrlKey: true, bubbles: true, cancelable: true}})"
+        js(page, f"document.querySelector('#river').dispatchEvent({wheel})")
+        assert until(page, f"location.hash.includes('z=2') === {zoomed}")
+    scroll = "new WheelEvent('wheel', {deltaY: -50, bubbles: true, cancelable: true})"
+    assert js(page, f"return document.querySelector('#river').dispatchEvent({scroll})")  # the page scrolls as always
+    assert "z=" not in js(page, "return location.hash")
+
+
 def test_titles_stay_text(page: Any) -> None:
     assert js(page, "return document.querySelector('#stories .title').textContent") == HOSTILE
     assert js(page, "return document.querySelectorAll('img').length") == 0

@@ -219,6 +219,7 @@ def test_many_late_documents_are_told_and_fail(run: Run, tmp_path: Path, limit: 
     assert ended == code
     assert "late: 20 documents (33.3%) came after their slice was closed" in out
     assert ("more than --max-late 0.1" in err) == (code == 3)
+    assert "late: 20 documents (33.3%) came after their slice was closed" in run("show", run_file)[2]
     ended, out, _ = run("doctor", run_file)
     assert ended == 1
     assert "FAIL late: 20 documents, 33.3% of all" in out
@@ -233,7 +234,9 @@ def test_many_rejected_messages_are_told_and_fail(run: Run, tmp_path: Path, comm
     file, run_file = write(tmp_path / "bad.jsonl", [*lines(), *bad, {"time": 2004}]), tmp_path / "run.duckdb"
     ended, out, err = run(command, file, *COMMAND, "--out", run_file)
     assert ended == 3
-    assert "rejected: 18 x time is no time: '" in out
+    for told in (out, run("show", run_file)[2]):
+        assert "rejected: 19 messages (13.7%)" in told
+        assert "rejected: 18 x time is no time: '" in told
     assert "/05/2020' is neither a date like 2021-03-31 nor a year" in out
     assert "13.7% of the messages were rejected, more than --max-rejected 0.1" in err
     assert run(command, file, *COMMAND, "--out", run_file, "--max-rejected", 0.2)[0] == 0

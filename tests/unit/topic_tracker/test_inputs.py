@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +16,9 @@ from sklearn.base import clone
 from tests.tiers import first_of
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
-from vmfstream.engine.run import RunSettings
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.online.settings import BirthSettings, TrackerSettings
 from vmfstream.records import Arrays
@@ -23,8 +26,16 @@ from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
+from vmfstream.topic_tracker.rows import (
+    columns_of_documents,
+    rows_of_events,
+    rows_of_novel_documents,
+    rows_of_stories,
+    rows_of_topics,
+)
 
 TEXTS = [document(i, 0)["text"] for i in range(60)]
+ROWS = [document(i, 2001 + i // 60) for i in range(240)]
 
 
 def begun(**settings: Any) -> TopicTracker:
@@ -306,11 +317,54 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     with pytest.raises(InputError, match="not a DuckDB file"):
         TopicTracker.load(tmp_path / "text")
-    from tests.unit.runfile.records import commit
-
-    RunFile(tmp_path / "run.duckdb").commit(commit(0))
-    with pytest.raises(InputError, match="not saved by a TopicTracker"):
+    follow(MemorySource(ROWS), FieldCodec(), RunFile(tmp_path / "run.duckdb"), RunSettings(topics=3, stop_words="ship"))
+    run_file = duckdb.connect(str(tmp_path / "run.duckdb"))
+    run_file.execute("update meta set value = '16' where key = 'dimension'")
+    run_file.close()
+    with pytest.raises(InputError, match="the run follows vectors"):
         TopicTracker.load(tmp_path / "run.duckdb")
+
+
+def rounded(value: Any) -> Any:
+    """Return numbers with four digits, which weights of words in a run file have at least, and NaN as a text."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def test_a_tracker_reads_what_a_command_wrote(tmp_path: Path) -> None:
+    rows = [*ROWS[:150], {"time": "soon", "text": "no time"}, {"time": 2001, "text": "late ship harbour"}, *ROWS[150:]]
+    settings = RunSettings(topics=3, documents="all", window=40, epoch_documents=50)
+    kept = MemoryStore()
+    follow(MemorySource(rows), FieldCodec(), kept, settings)
+    follow(MemorySource(rows), FieldCodec(), RunFile(tmp_path / "run.duckdb"), settings)
+    tracker = TopicTracker.load(tmp_path / "run.duckdb")
+    for smoothed in (False, True):
+        wanted = rows_of_topics(kept.commits, {}, smoothed=smoothed, words=20)
+        assert len(wanted) > 8
+        assert rounded(tracker.topics(smoothed=smoothed, words=20)) == rounded(wanted)
+    assert tracker.events() == rows_of_events(kept.commits)
+    assert rounded(tracker.novel()) == rounded(rows_of_novel_documents(kept.commits))
+    label = {one.epoch.slice.index: one.epoch.slice.label for one in kept.commits}
+    stories = rows_of_stories(kept.commits, label.__getitem__, 10, 3)
+    assert len(stories) > 2
+    assert rounded(list(tracker.stories())) == rounded(stories)
+    documents = columns_of_documents(kept.commits)
+    np.testing.assert_equal(dict(tracker.documents()), documents)
+    assert len(documents["id"]) == 241
+    assert [one.reason for one in tracker.rejected] == [
+        one.reason for commit in kept.commits for one in commit.rejected
+    ]
+    assert repr(tracker).startswith("TopicTracker(topics=3, slices='year'): 241 documents, 4 closed slices")
+    shares = tracker.transform(TEXTS)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
+    assert len({one.argmax() for one in shares}) == 3
+    with pytest.raises(InputError, match="the run of a command is continued by it"):
+        tracker.learn(TEXTS, 2009)
+    tracker.save(tmp_path / "again.duckdb")
+    assert known(TopicTracker.load(tmp_path / "again.duckdb")) == known(tracker)
 
 
 def test_a_clone_has_learnt_nothing() -> None:
