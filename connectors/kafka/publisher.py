@@ -7,8 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError
@@ -33,14 +32,18 @@ _PATIENCE = 10.0  # seconds for a step of a transaction
 _PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000, "linger_ms": 20}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OutgoingMessage:
-    """One message to send: bytes of a key and a value, headers, and the topic, empty for the publisher's first."""
+class OutgoingMessage(NamedTuple):
+    """One message to send: bytes of a key and a value, headers, and the topic, empty for the publisher's first.
+
+    It goes to the ``partition`` of that number, counted round where the topic has fewer; if that is None the key
+    decides. The client sends no message without key and value: such a value is sent empty.
+    """
 
     key: bytes | None
     value: bytes | None
     headers: Sequence[tuple[str, bytes]] = ()
     topic: str = ""
+    partition: int | None = None
 
 
 class KafkaPublisher:
@@ -115,11 +118,14 @@ class KafkaPublisher:
             self._producer.begin_transaction()
             try:
                 bounded = _BoundedSender(self._producer, first, _PATIENCE)
+                partitions = {topic: len(self._producer.partitions_for(topic)) for topic in counts}
                 for message in messages:
                     topic = message.topic or first
                     if topic in counts:
                         value, headers = _shortened(message)
-                        bounded.send(value, topic, key=message.key, headers=headers)
+                        at = message.partition
+                        partition = None if at is None else at % partitions[topic]
+                        bounded.send(value, topic, key=message.key, headers=headers, partition=partition)
                         counts[topic] += 1
                 bounded.wait()
                 for topic in counts:
@@ -178,7 +184,8 @@ class _BoundedSender:
         """Wait until all messages are confirmed."""
         self._producer.flush(timeout=self._patience)
         for future in self._open:
-            future.get(timeout=self._patience)
+            if not future.succeeded():  # much cheaper than `get`, which nearly all need not
+                future.get(timeout=self._patience)
         self._open.clear()
         self._bytes = 0
 
@@ -351,6 +358,8 @@ def _milliseconds(document: Document) -> int:
 
 def _shortened(message: OutgoingMessage) -> tuple[bytes | None, list[tuple[str, bytes]]]:
     headers = list(message.headers)
-    if message.value is None or len(message.value) <= _LARGEST:
+    if message.value is None:
+        return None if message.key is not None else b"", headers
+    if len(message.value) <= _LARGEST:
         return message.value, headers
     return message.value[:_HEAD], [*headers, ("vmfstream.bytes", str(len(message.value)).encode())]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 FORMATS = ("headers", "json")
 """Where a label stands: in headers beside the original value, or as a JSON object instead of it."""
 
-Label = dict[str, Any]
+
+class Label(NamedTuple):
+    """What a document got; None for what it has not got."""
+
+    topic: int | None
+    name: str | None
+    probability: float | None
+    story: int | None
+    novelty: float | None
 
 
 class LabelMessages:
@@ -61,19 +70,19 @@ class LabelMessages:
             return
         names = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
         given = reader.topic_names()
-        columns = (found.part, found.offset, found.topic, found.probability, found.story, found.novelty, found.words)
+        probability, novelty = (np.round(one.astype(np.float64), 4) for one in (found.probability, found.novelty))
+        columns = (found.part, found.offset, found.topic, found.words, probability, found.story, novelty)
         epochs, firsts = np.unique(found.epoch, return_index=True)
         for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
-            labels: dict[str, dict[int, Label]] = {}
+            labels: dict[str, dict[int, Label]] = {part: {} for part in set(found.part[low:high].tolist())}
             rows = zip(*(column[low:high].tolist() for column in columns), strict=True)
-            for part, offset, topic, probability, story, novelty, words in rows:
-                labels.setdefault(part, {})[offset] = {
-                    "topic": topic if topic >= 0 else None,
-                    "name": given.get(topic) or names.get(words),
-                    "probability": round(probability, 4) if topic >= 0 else None,
-                    "story": story if story >= 0 else None,
-                    "novelty": round(novelty, 4) if topic >= 0 else None,
-                }
+            for part, offset, topic, words, sure, story, new in rows:
+                in_story = story if story >= 0 else None
+                if topic >= 0:
+                    label = Label(topic, given.get(topic) or names.get(words), sure, in_story, new)
+                else:
+                    label = Label(None, None, None, in_story, None)
+                labels[part][offset] = label
             yield epoch, _LabelsOfEpoch(self, labels)
 
     def sent(self, epoch: int) -> None:
@@ -95,16 +104,17 @@ class LabelMessages:
         from vmfstream.connectors.kafka.publisher import OutgoingMessage
 
         for part, offset, record in self._records(labels):
-            about = labels[part][offset]
+            label = labels[part][offset]
             headers = [] if record is None else list(record.headers)
             if self._format == "json":
-                place = {"part": part, "offset": offset}
-                body: bytes | None = orjson.dumps(about | place | ({"gone": True} if record is None else {}))
+                about = label._asdict() | {"part": part, "offset": offset} | ({"gone": True} if record is None else {})
+                body: bytes | None = orjson.dumps(about)
             else:
                 body = None if record is None else record.value
-                headers += _headers(about, part, offset, gone=record is None)
+                headers += _headers(label, part, offset, gone=record is None)
             self._written.append(-1 if record is None else record.timestamp)
-            yield OutgoingMessage(None if record is None else record.key, body, headers, self._topic)
+            key, partition = None if record is None else record.key, int(part.rpartition(":")[2])
+            yield OutgoingMessage(key, body, headers, self._topic, partition)
 
     def _records(self, labels: dict[str, dict[int, Label]]) -> Iterator[tuple[str, int, Any | None]]:
         from vmfstream.connectors.kafka.publisher import MessageReader
@@ -135,8 +145,20 @@ class _LabelsOfEpoch:
         return self._maker.made(self._labels)
 
 
-def _headers(about: Label, part: str, offset: int, *, gone: bool) -> list[tuple[str, bytes]]:
+def _headers(label: Label, part: str, offset: int, *, gone: bool) -> list[tuple[str, bytes]]:
     """Return what a label says as headers; what a document has not got has none."""
-    given = [(f"vmfstream.{name}", str(value).encode()) for name, value in about.items() if value is not None]
-    given += [("vmfstream.part", part.encode()), ("vmfstream.offset", b"%d" % offset)]
-    return [*given, ("vmfstream.gone", b"true")] if gone else given
+    headers = [*_topic_headers(label.topic, label.name)]
+    if label.probability is not None:
+        headers.append(("vmfstream.probability", b"%r" % label.probability))
+    if label.story is not None:
+        headers.append(("vmfstream.story", b"%d" % label.story))
+    if label.novelty is not None:
+        headers.append(("vmfstream.novelty", b"%r" % label.novelty))
+    headers += [("vmfstream.part", part.encode()), ("vmfstream.offset", b"%d" % offset)]
+    return [*headers, ("vmfstream.gone", b"true")] if gone else headers
+
+
+@lru_cache(4096)
+def _topic_headers(topic: int | None, name: str | None) -> Sequence[tuple[str, bytes]]:
+    both = (("vmfstream.topic", topic), ("vmfstream.name", name))
+    return [(key, str(value).encode()) for key, value in both if value is not None]

@@ -88,6 +88,12 @@ class Broker:
         # in one word: it may begin with a hyphen
         self._java("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties").wait()
 
+    @property
+    def pid(self) -> int:
+        """Number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Start, or start again after a kill, and wait until it answers."""
         self._process = self._java("kafka.Kafka", "server.properties")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import random
+import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.system.broker.conftest import Topic, Topics
+from tests.system.broker.cluster import Broker
+from tests.system.broker.conftest import Start, Topic, Topics
+from tests.system.broker.conftest import ended as finished
 from tests.system.broker.dask_processes import Grid, driver, epochs, follow_by_workers, wait_for_epochs
+from tests.system.broker.test_labels import KEPT, check, mixed
 from tests.system.broker.trackers import ask, counts, documents, join, stored, times
 from tests.system.test_recovery import equal
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.broker
 
@@ -80,3 +87,41 @@ def test_whatever_is_killed_every_message_counts_once(topics: Topics, grid: Grid
     assert epochs(path) > KILLS
     assert counts(path) == (1000 * KILLS, 0)  # a message read twice would be rejected: its id was read before
     equal(whole, path)
+
+
+def test_labels_of_workers_that_die_are_sent_once(
+    topics: Topics, grid: Grid, start: Start, broker: Broker, tmp_path: Path
+) -> None:
+    """Workers, the driver, the scheduler and the broker die; labels and dead letters are each sent once."""
+    topic, labels, dead, run_file = topics(2), topics(1), topics(1), tmp_path / "run.duckdb"
+    rows = mixed(4000)
+    topic.fill(rows[:3000], key=b"k", headers=[("mine", b"1")])
+    outputs = ("--out", run_file, "--labels", labels.url, "--dead-letters", dead.url)
+    way = ("run", topic.url, *KEPT, *outputs, "--executor", grid.address)
+    one = start(*way)
+    for kill in range(3):
+        before = epochs(run_file)
+        wait_for(lambda: epochs(run_file), partial(operator.lt, before), one)
+        match kill:
+            case 0:
+                grid.kill_worker()
+                grid.add()
+            case 1:
+                one.kill()
+                one.communicate()
+                one = start(*way)
+            case _:
+                grid.kill_scheduler()
+                grid.start(2)
+    before = epochs(run_file)  # a run that begins while the broker is away ends with an error
+    wait_for(lambda: epochs(run_file), partial(operator.lt, before), one)
+    broker.kill()
+    broker.start()
+    topic.fill(rows[3000:], key=b"k", headers=[("mine", b"1")])
+    wait_for(lambda: sum(counts(run_file)), lambda seen: seen == 4000, one)
+    assert finished(one, signal.SIGTERM)[0] == 0
+    one = start(*way)  # it sends what could not be sent while the broker was away
+    wait_for(lambda: run_file.with_name("run.duckdb.lock").exists(), bool, one)  # before, a signal would end it at once
+    wait_for(lambda: (len(labels.read()), len(dead.read())), lambda seen: seen == (3600, 400), one)
+    assert finished(one, signal.SIGTERM)[0] == 0
+    check(topic, labels, dead, run_file)

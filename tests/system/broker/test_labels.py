@@ -9,8 +9,10 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.system.broker.cluster import Broker, free_ports
@@ -18,8 +20,10 @@ from tests.system.broker.conftest import Start, Topic, Topics, ended
 from tests.system.broker.test_commands import grown, metrics
 from tests.system.broker.trackers import ask, counts, documents, rows_of
 from tests.waiting import wait_for
+from vmfstream.cli.label_messages import LabelMessages
 from vmfstream.connectors.kafka.options import ClientOptions, parse_address
 from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage
+from vmfstream.engine.observers.latency import Latency
 
 pytestmark = pytest.mark.broker
 
@@ -142,6 +146,58 @@ def test_a_transaction_that_breaks_is_as_if_it_had_not_begun(broker: Broker, top
     assert publisher(one.name, other.name).delivered() == 2
     assert [message.value for message in one.read()] == [b"1 0", b"1 2", b"2 0", b"2 2"]
     assert [message.value for message in other.read()] == [b"1 1", b"1 3", b"2 1", b"2 3"]
+
+
+def test_messages_go_to_the_partition_they_came_from(topics: Topics, broker: Broker) -> None:
+    """So that labels stand in the order of their messages, whatever their keys; those without a place, by key."""
+    topic = topics(2)
+    publisher = KafkaPublisher(parse_address(topic.url), ClientOptions(), f"run-{topic.name}")
+    given = [OutgoingMessage(b"same key", b"%d" % at, partition=at) for at in (0, 1, 2, 5)]
+    by_key = [OutgoingMessage(b"%d" % i, b"by key") for i in range(20)]
+    assert publisher.send(1, [*given, *by_key]) == 24
+    publisher.close()
+    found = [(one.partition, one.value) for one in topic.read()]
+    assert [one for one in found if one[1] != b"by key"] == [(0, b"0"), (0, b"2"), (1, b"1"), (1, b"5")]
+    assert {partition for partition, value in found if value == b"by key"} == {0, 1}
+
+
+def test_messages_that_are_gone_hold_up_nothing(topics: Topics) -> None:
+    """The client sends nothing without key and value: such a label, or dead letter, has an empty value."""
+    topic, labels = topics(1), topics(1)
+    topic.fill([b"one", b"two", b"three"], headers=[("mine", b"1")])
+    topic.forget(0, 2)
+    columns = {"epoch": [1] * 3, "part": [f"{topic.name}:0"] * 3, "offset": [0, 1, 2], "topic": [1, -1, 1]}
+    columns |= {"probability": [0.75, 0.0, 1.0], "story": [4, 5, -1], "novelty": [-0.5, 0.0, 0.25]}
+    rows = SimpleNamespace(**{name: np.array(column) for name, column in columns.items()}, words=np.array(["a b"] * 3))
+    reader: Any = SimpleNamespace(outbox=lambda after, upto: rows, topic_names=lambda: {1: "Brexit"})
+    made = LabelMessages(parse_address(topic.url), ClientOptions(), labels.name, "headers", Latency())
+    publisher = KafkaPublisher(parse_address(labels.url), ClientOptions(), f"run-{labels.name}")
+    for epoch, messages in made(reader, 0, 1):
+        assert publisher.send(epoch, messages) == 3
+    publisher.close()
+    made.close()
+    places = {"vmfstream.part": f"{topic.name}:0"}
+    named = {"vmfstream.topic": "1", "vmfstream.name": "Brexit"}
+    gone = {"vmfstream.gone": "true"}
+    assert [(one.value, about(one)) for one in labels.read()] == [
+        (
+            b"",
+            named
+            | {"vmfstream.probability": "0.75", "vmfstream.story": "4", "vmfstream.novelty": "-0.5"}
+            | places
+            | {"vmfstream.offset": "0"}
+            | gone,
+        ),
+        (b"", {"vmfstream.story": "5"} | places | {"vmfstream.offset": "1"} | gone),
+        (
+            b"three",
+            {"mine": "1"}
+            | named
+            | {"vmfstream.probability": "1.0", "vmfstream.novelty": "0.25"}
+            | places
+            | {"vmfstream.offset": "2"},
+        ),
+    ]
 
 
 def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.unit.engine.test_executor import Many
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.decisions import decision
+from vmfstream.engine.loop.decision_book import DecisionBook
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.records import Commit, Decision
@@ -88,6 +89,19 @@ def test_refused_decisions_are_told_and_the_run_goes_on(caplog: pytest.LogCaptur
     }
     assert "decision 1, to allow the word 'ship', was refused: the word 'ship' is not forbidden" in caplog.text
     assert len(caplog.records) == 3
+
+
+def test_a_decision_that_still_waits_is_taken_once() -> None:
+    """Decisions wait until the commit that has them is written, which may be after the next end of a slice."""
+    wanted = [decision("pin", 0), decision("forbid", text="ship")]
+    book = DecisionBook(lambda: wanted)
+    taken = book.taken(3, topics=True)
+    book.settle(taken, {}, [])
+    assert [one.number for one in taken] == [1, 2]
+    assert book.taken(4, topics=True) == []
+    after_a_kill = DecisionBook(lambda: wanted)
+    after_a_kill.restore(taken)
+    assert after_a_kill.taken(4, topics=True) == []
 
 
 def test_vectors_have_no_words_to_forbid() -> None:

@@ -12,6 +12,7 @@ from tests.unit.online.streams import LIVING, assert_same, begun, drifting, empt
 from tests.unit.online.test_state import through_a_file
 from vmfstream.decisions import decision
 from vmfstream.online import lifecycle, tracker
+from vmfstream.online.decisions import with_decisions
 from vmfstream.online.settings import BirthSettings, MergerSettings, WindowSettings
 from vmfstream.online.state import ByHand, Rows, TrackerSettings, TrackState, rows_of
 from vmfstream.online.topic_pairs import TopicPairs
@@ -106,6 +107,18 @@ def test_an_ended_topic_leaves_its_documents_to_others() -> None:
     assert gone not in after.ids
     assert [(one.kind, one.topic) for one in result.events if one.decision == 1] == [("ended", gone)]
     assert sum(w.resp.sum() for w in after.window) == pytest.approx(sum(rows_of(w.x) for w in after.window), rel=1e-5)
+
+
+def test_the_documents_of_an_ended_topic_go_to_the_one_most_like_it() -> None:
+    """Before the refit of the window, which may share them out."""
+    state, _ = followed(5)
+    cosine = TopicPairs(SETTINGS).evidence(state)[1][1]
+    heir = max((at for at in range(state.k) if at != 1), key=lambda at: cosine[at])
+    after, _, refused = with_decisions(state, numbered(decision("end", int(state.ids[1]))), SETTINGS)
+    assert not refused
+    before, now = (sum(w.resp.sum(axis=0) for w in one.window) for one in (state, after))
+    (place,) = np.flatnonzero(after.ids == state.ids[heir])
+    assert now[place] == pytest.approx(before[heir] + before[1], rel=1e-5)
 
 
 def test_a_pinned_topic_keeps_its_direction_and_an_unpinned_one_does_not() -> None:

@@ -63,6 +63,16 @@ def test_decisions_wait_in_their_order_and_go_with_the_commit_that_applies_them(
     assert Reader(run_file.path).decisions().undone_by.tolist() == [3, -1, -1]
 
 
+def test_decisions_keep_their_order_though_the_clock_goes_back(run_file: RunFile) -> None:
+    inbox = Inbox(run_file.path)
+    inbox.put(decision("pin", 3), "run")
+    (file,) = inbox.folder.iterdir()
+    made, _, rest = file.name.partition("-")
+    file.rename(file.with_name(f"{int(made) + 10**12:020d}-{rest}"))  # by a clock that was days ahead
+    inbox.put(decision("unpin", 3), "run")
+    assert [one.kind for one in inbox.read("run")] == ["pin", "unpin"]
+
+
 def test_a_decision_that_is_in_the_run_file_goes_when_the_run_goes_on(run_file: RunFile) -> None:
     """It was killed between the commit and the removal."""
     left(run_file, decision("pin", 3))
@@ -135,6 +145,13 @@ def test_a_topic_that_is_not_there_is_told_at_once(run_file: RunFile, wanted: De
     assert run_file.pending() == []
 
 
+def test_a_topic_that_ended_in_the_newest_slice_can_only_be_named(run_file: RunFile) -> None:
+    run_file.commit(commit(2))  # topic 3 flows into 7
+    with pytest.raises(InputError, match="topic 3 has ended; topics: 7"):
+        left(run_file, decision("pin", 3))
+    left(run_file, decision("name", 3, text="three"))
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -172,6 +189,7 @@ def test_opposites_undo_each_other() -> None:
         decision("name", 4, text="four"),
         replace(decision("split", 5), other=6),
         replace(decision("pin", 9), refused="no"),
+        replace(decision("name", 7, text="seven"), refused="there was never a topic 7"),
     )
     for undoing, number in (
         (decision("unpin", 1), [1]),
