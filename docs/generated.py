@@ -236,6 +236,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace("](../dashboards/pictures/", "](pictures/")
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Write types of docstrings as they stand there; the parser takes ``array-like, shape (N, D)`` for a program."""
+    return html.replace("array - like", "array-like").replace("shape(", "shape (")
+
+
 def on_config(config: Any) -> Any:
     """Write formulas as MathML, which browsers show without a script."""
     from latex2mathml.converter import convert
