@@ -17,6 +17,7 @@ import typer
 
 import vmfstream
 from vmfstream import cli
+from vmfstream.cli.grouped_help import GroupedHelp, grouped
 from vmfstream.runfile import schema
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,14 +108,8 @@ def _command(title: str, command: Any, parent: Any, level: int) -> Iterator[str]
         else:
             yield from (" ".join(part.replace("\b", "").split()), "")
     context = type(parent)(command, info_name=title, parent=parent)
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.params:
-        record = parameter.get_help_record(context)
-        if record is None or parameter.name == "help":
-            continue
-        is_argument = parameter.param_type_name == "argument"
-        group = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
-        groups.setdefault(group, []).append(record)
+    by_panel = isinstance(command, GroupedHelp)
+    groups = grouped((one for one in command.params if one.name != "help"), context, by_panel=by_panel)
     if groups:
         yield from ("| | |", "|---|---|")
     for group, records in groups.items():
@@ -239,6 +234,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         markdown = markdown.replace(f"](../{source}", f"]({page}")
     markdown = re.sub(r"\]\((notebooks/[\w-]+)\.ipynb\)", r"](\1.md)", markdown)
     return markdown.replace("](../dashboards/pictures/", "](pictures/")
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Write types of docstrings as they stand there; the parser takes ``array-like, shape (N, D)`` for a program."""
+    return html.replace("array - like", "array-like").replace("shape(", "shape (")
 
 
 def on_config(config: Any) -> Any:

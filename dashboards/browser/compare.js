@@ -31,8 +31,8 @@ async function angleText({ topics, sides: [a, b] }) {
   const inWords = (degrees) =>
     Number.isNaN(degrees) ? "" : format(topics ? messages.apart : messages.driftOf, { turn: Math.round(degrees) });
   if (topics) {
-    const rays = (await figureOf(`neighbours/${state.reading}/${a.topic}`))?.layout.meta;
-    return inWords(rays ? angleTo(a.slice, rays.others.indexOf(b.topic), rays) : NaN);
+    const neighbours = (await figureOf(`neighbours/${state.reading}/${a.topic}`))?.layout.meta;
+    return inWords(neighbours ? angleTo(a.slice, neighbours.others.indexOf(b.topic), neighbours) : NaN);
   }
   if (a.slice === b.slice) return inWords(0);
   const known = await figureOf(`compare/${state.reading}/${a.topic}`);

@@ -214,6 +214,16 @@ def test_the_reference_has_every_command_with_its_options() -> None:
         assert not [option for option in shown if option.startswith("--") and option not in section], name
 
 
+def test_the_reference_has_groups_in_the_order_of_the_help() -> None:
+    page = pages.generated().commands_page()
+    for name in ("demo", "replay", "run", "label"):
+        section = page.split(f"## vmfstream {name}\n")[1].split("\n## ")[0]
+        helped = CliRunner().invoke(cli.app, [name, "--help"]).output
+        groups = re.findall(r"^(?!Usage)([A-Z][A-Za-z ]+):$", helped, re.MULTILINE)
+        shown = re.findall(r"^\| \*\*(.+)\*\* \|", section, re.MULTILINE)
+        assert shown == [group for group in groups if group in shown or group != "Options"], name  # --help itself
+
+
 def test_the_page_of_the_run_file_names_all_tables_and_no_others() -> None:
     text = (ROOT / "docs" / "run-file.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[^|]+) \|", text.split("## Documents")[0], re.MULTILINE)

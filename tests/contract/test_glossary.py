@@ -64,3 +64,14 @@ def test_commands_have_no_private_language() -> None:
     found = {name: private.findall(spoken(command)) for name, command in commands.items()}
     assert commands
     assert not {name: words for name, words in found.items() if words}
+
+
+def test_modules_named_in_the_table_of_names_exist() -> None:
+    root = GLOSSARY.parents[1]
+    folders = (root / name for name in ("vmfstream", "connectors", "dashboards", "replay"))
+    known = {file.stem for folder in folders for file in folder.rglob("*")}
+    table = GLOSSARY.with_name("names.md").read_text(encoding="utf-8").split("## Modules")[1].split("\n## ")[0]
+    cells = [row.split("|")[3] for row in table.splitlines() if row.startswith("|") and "---" not in row]
+    new = [Path(name).stem for cell in cells for name in re.findall(r"`([^`]+)`", re.sub(r"`[^`]+` →", "", cell))]
+    assert len(new) > 60
+    assert not [name for name in new if name not in known]

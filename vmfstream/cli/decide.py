@@ -25,7 +25,7 @@ def topic(context: typer.Context, run_file: RunFileArgument) -> None:
 
     For what you know better than the program; without an action the decisions so far are listed. A decision is applied
     once, at the next end of a slice: by the run that is writing the file, else by the one that goes on with it. Names
-    are given at once where no run is writing. The opposite undoes a decision.
+    are given at once where no run is writing. The opposite action undoes one, such as unpin; end cannot be undone.
 
     \b
     vmfstream topic run.duckdb name 7 "Brexit"

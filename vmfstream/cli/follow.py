@@ -343,7 +343,8 @@ def run(
     label_format: Annotated[
         str,
         typer.Option(
-            help="Where labels stand: headers beside the original value, or json: an object instead of it.",
+            help="Where to put labels: headers, added to the original message, or json, an object that replaces its "
+            "value.",
             rich_help_panel=KAFKA,
         ),
     ] = "headers",

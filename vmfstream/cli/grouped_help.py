@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from typer.core import TyperCommand
 
 INPUT = "Input"
 SLICES = "Slices and topics"
+STORIES = "Stories"
 TEXT = "Text"
 KAFKA = "Kafka"
 OUTPUT = "Output"
 PERFORMANCE = "Performance"
-_ORDER = ("Arguments", INPUT, SLICES, TEXT, KAFKA, OUTPUT, PERFORMANCE, "Options")
+_ORDER = ("Arguments", INPUT, SLICES, STORIES, TEXT, KAFKA, OUTPUT, PERFORMANCE, "Options")
 
 ALONE = {"--embed": "wordllama"}
 """Options that may stand without a value, and what they mean then."""
@@ -33,14 +35,21 @@ class GroupedHelp(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write one section per group; hidden options are left out."""
-        groups: dict[str, list[Any]] = {name: [] for name in _ORDER}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                is_argument = parameter.param_type_name == "argument"
-                name = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
-                groups[name].append(record)
-        for name, records in groups.items():
-            if records:
-                with formatter.section(name):
-                    formatter.write_dl(records)
+        for name, records in grouped(self.get_params(ctx), ctx).items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def grouped(parameters: Iterable[Any], ctx: Any, *, by_panel: bool = True) -> dict[str, list[tuple[str, str]]]:
+    """Return names and help texts of parameters by their groups, in the order of ``--help``, without hidden ones.
+
+    Without ``by_panel`` all options are one group, as in commands that have few.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _ORDER}
+    for parameter in parameters:
+        record = parameter.get_help_record(ctx)
+        if record is not None:
+            is_argument = parameter.param_type_name == "argument"
+            panel = getattr(parameter, "rich_help_panel", None) if by_panel else None
+            groups["Arguments" if is_argument else panel or "Options"].append(record)
+    return {name: records for name, records in groups.items() if records}

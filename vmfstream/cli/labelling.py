@@ -53,7 +53,7 @@ At = Annotated[
     str | None,
     typer.Option(
         "--at",
-        help="Slice, such as 2003, at whose end the topics stood as documents are to be labelled by; without stories. "
+        help="Label by the topics as they were at the end of this slice, such as 2003; without stories. "
         "By default the topics and stories of now.",
     ),
 ]
@@ -114,8 +114,8 @@ def label(
     """Label new documents by a run, without learning from them.
 
     The run file is only read. Each document is labelled as if it came next: topic with its name, calibrated
-    probability, story (none where a new one would open), novelty. What run would reject is rejected here too, and told;
-    but a document needs no time, and one that is repeated is labelled again.
+    probability, story (none where a new one would open), novelty. What run would reject is rejected here too, with the
+    reason on standard error. Documents need no time, and repeated ones are labelled again.
 
     \b
     vmfstream label news.duckdb new.jsonl > labels.csv

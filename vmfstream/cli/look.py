@@ -84,7 +84,7 @@ def export(
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="Format: html or pdf, of a picture svg, pdf or png; by default by the file's name."
+            "--format", help="Format: html or pdf; with --still svg, pdf or png. By default by the file's name."
         ),
     ] = None,
     paper: Annotated[Literal["a4", "letter"], typer.Option("--paper", help="Paper of the page as a PDF.")] = "a4",
@@ -182,7 +182,8 @@ def documents(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Only documents that got this topic.")] = None,
     parts: Annotated[
-        bool, typer.Option("--parts", help="With --topic: those of the parts of a topic that was named beforehand too.")
+        bool,
+        typer.Option("--parts", help="With --topic of a topic that was named beforehand: those of its parts too."),
     ] = False,
     story: Annotated[
         int | None, typer.Option("--story", help="Only documents of this story and of those merged into it.")
@@ -211,12 +212,11 @@ def documents(
 ) -> None:
     """List documents with topic, probability, story and novelty.
 
-    To read what a topic or a story is about, to search, or to hand labels to other programs: all columns are as told on
-    arrival, but for those that begin with smoothed.
+    To read what a topic or a story is about, to search, or to hand labels to other programs.
 
-    smoothed_topic is the topic that a document has after the later ones of the window; --topic goes by it where there
-    is one, with --reading filtered by the topic on arrival. So do smoothed_story, of runs with --smoothed-stories, and
-    --story.
+    Columns hold what was known when the document came. Two use later documents too: smoothed_topic, those of the
+    window, and smoothed_story, of runs with --smoothed-stories, the next 300. --topic and --story choose by the
+    smoothed columns where they are filled; with --reading filtered they choose by the others.
 
     \b
     vmfstream documents run.duckdb --topic 7
@@ -298,7 +298,7 @@ def doctor(
     id: IdField = None,
     config: Config = None,
     profile: Annotated[
-        bool, typer.Option("--profile", help="Print instead where the time of the run that wrote the run file went.")
+        bool, typer.Option("--profile", help="Print only where the time of the run that wrote the run file went.")
     ] = False,
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every row and the saved states of the run file, and compare them.")
@@ -306,8 +306,8 @@ def doctor(
 ) -> None:
     """Check the installation, a run file, and Kafka topics.
 
-    The first thing to ask when something is wrong. Of a run file it tells the last commit and rejected messages, of a
-    topic whether it can be reached, how far behind a run is, and what one message gives.
+    The first thing to ask when something is wrong. For a run file it prints the last commit and the rejected messages;
+    for a Kafka topic whether it can be reached, how far behind the run is, and what document one message becomes.
 
     The exit code is 1 if a check fails.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vmfstream.cli.grouped_help import INPUT, KAFKA, OUTPUT, PERFORMANCE, SLICES, TEXT
+from vmfstream.cli.grouped_help import INPUT, KAFKA, OUTPUT, PERFORMANCE, SLICES, STORIES, TEXT
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,20 +78,21 @@ TimeFormat = Annotated[
     str | None,
     typer.Option(
         "--time-format",
-        help="How times are written if not as usual, such as %d/%m/%Y; by default told by the first rows of a file.",
+        help="How times are written if not as usual, such as %d/%m/%Y; by default detected from the first rows.",
         rich_help_panel=INPUT,
     ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        help="Encoding of a file, such as cp1252 or utf-16; by default told by its first bytes.", rich_help_panel=INPUT
+        help="Encoding of a file, such as cp1252 or utf-16; by default detected from its first bytes.",
+        rich_help_panel=INPUT,
     ),
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        help="What stands between the cells of a CSV file; by default told by its header.", rich_help_panel=INPUT
+        help="Character between the cells of a CSV file; by default detected from its header.", rich_help_panel=INPUT
     ),
 ]
 VectorField = Annotated[
@@ -149,8 +150,8 @@ RefitBudget = Annotated[
     float,
     typer.Option(
         min=0.0,
-        help="Maximum work of these fits as a multiple of the work of scoring; those of the first 16,000 documents are "
-        "free. By default only small gains end them.",
+        help="Maximum work of refits at the ends of slices, as a multiple of the work of scoring; those of the first "
+        "16,000 documents do not count. By default there is no maximum, and refits pause while they gain little.",
         rich_help_panel=SLICES,
     ),
 ]
@@ -170,22 +171,22 @@ Kinds = Annotated[
 ]
 StoriesOption = Annotated[
     bool,
-    typer.Option("--stories/--no-stories", help="Follow stories beside the topics.", rich_help_panel=TEXT),
+    typer.Option("--stories/--no-stories", help="Find stories besides topics.", rich_help_panel=STORIES),
 ]
 StoryDays = Annotated[
     float,
     typer.Option(
         min=0,
-        help="Days after which the weight of a new story is halved; one that nobody joined for 8 times as long ends. "
-        "0 counts 300 documents instead.",
-        rich_help_panel=TEXT,
+        help="Days without a document after which the weight of a story of one document is halved; after 8 times as "
+        "many a story ends. 0 counts 300 documents instead of days.",
+        rich_help_panel=STORIES,
     ),
 ]
 PhrasesOption = Annotated[
     bool,
     typer.Option(
         "--phrases",
-        help="Count phrases of two words that the stream has, such as climate change, as features besides their words.",
+        help="Use frequent phrases of two words, such as climate change, as features besides their words.",
         rich_help_panel=TEXT,
     ),
 ]
@@ -193,8 +194,9 @@ SmoothedStories = Annotated[
     bool,
     typer.Option(
         "--smoothed-stories",
-        help="Give kept documents a second story when 300 later ones are known; stories take twice as long then.",
-        rich_help_panel=TEXT,
+        help="Give each kept document a second story label when 300 later ones are known; stories take twice as long "
+        "then.",
+        rich_help_panel=STORIES,
     ),
 ]
 Sample = Annotated[
@@ -248,8 +250,8 @@ Namer = Annotated[
     str | None,
     typer.Option(
         "--namer",
-        help="Program that names topics: it is run for each topic that has changed, beside the run, with JSON (words, "
-        "phrases, documents) on its standard input, and prints a name on one line within 30 s.",
+        help="Program that names topics. It is started for each topic that has changed, while the run goes on, gets "
+        "JSON (words, phrases, documents) on standard input, and prints a name on one line within 30 s.",
         rich_help_panel=TEXT,
     ),
 ]
@@ -258,8 +260,9 @@ Embed = Annotated[
     typer.Option(
         "--embed",
         metavar="[MODEL]",
-        help="Follow topics in vectors of the texts by a model: wordllama, which --embed alone stands for (extra: "
-        "embeddings), onnx:FILE with tokenizer.json beside it, sentence-transformers:NAME, or package.module:function.",
+        help="Follow topics in vectors that a model makes of the texts: wordllama, which --embed alone stands for "
+        "(extra: embeddings), onnx:FILE with tokenizer.json beside it, sentence-transformers:NAME, or "
+        "package.module:function.",
         rich_help_panel=TEXT,
     ),
 ]
@@ -267,7 +270,7 @@ NamedTokeniser = Annotated[
     str | None,
     typer.Option(
         "--tokeniser",
-        help="The function that the run was made with, as module:name. It is not loaded unless you name it too.",
+        help="The function that the run was made with, as module:name. It is loaded only if you name it here.",
     ),
 ]
 NamedModel = Annotated[
@@ -275,7 +278,7 @@ NamedModel = Annotated[
     typer.Option(
         "--embed",
         metavar="[MODEL]",
-        help="The model that the run was made with. But for wordllama, it is not loaded unless you name it too.",
+        help="The model that the run was made with. It is loaded only if you name it here, unless it is wordllama.",
     ),
 ]
 
@@ -307,8 +310,8 @@ KeptDocuments = Annotated[
     str,
     typer.Option(
         "--documents",
-        help="Of which documents the run file keeps topics, probabilities, story and novelty: all, none, or a number: "
-        "so many of each topic and slice, the newest.",
+        help="Documents whose topics, probabilities, story and novelty the run file keeps: all, none, or the newest "
+        "N of each topic and slice.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -316,7 +319,7 @@ KeepText = Annotated[
     bool,
     typer.Option(
         "--keep-text",
-        help="Keep the first 2,000 characters of the text with each of these documents, for search and the page.",
+        help="Keep the first 2,000 characters of the text of each of these documents, for search and the page.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -334,7 +337,7 @@ MaxLate = Annotated[
     typer.Option(
         min=0.0,
         max=1.0,
-        help="Share of documents of closed slices above which a finished run exits with code 3.",
+        help="Share of late documents, whose slice was already closed, above which a finished run exits with code 3.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -342,7 +345,7 @@ Renamed = Annotated[
     bool,
     typer.Option(
         "--renamed",
-        help="Continue the run file though the source has another name than the one it was begun with.",
+        help="Continue the run file although the source has another name now.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -393,7 +396,8 @@ Threads = Annotated[
     int,
     typer.Option(
         min=1,
-        help="Number of threads that score a batch. Sums depend on it in their last digits, so a run keeps its number.",
+        help="Number of threads that score a batch. The last digits of sums depend on it, so a continued run keeps its "
+        "number.",
         rich_help_panel=PERFORMANCE,
     ),
 ]

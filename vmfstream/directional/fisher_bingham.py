@@ -166,7 +166,7 @@ class FisherBingham(SphereDistribution):
 
         def loss(step: Vector) -> tuple[float, Vector]:
             theta = start + directions @ step
-            one = cls(*statistics.parted(theta))
+            one = cls(*statistics.unpacked(theta))
             first, second = one._moments
             expected = statistics.expected(first, second)
             return one._log_constant - float(theta @ mean), directions.T @ (expected - mean)
@@ -177,7 +177,7 @@ class FisherBingham(SphereDistribution):
             raise ValueError(
                 "x: expected vectors that allow a largest likelihood, got too few or too concentrated ones"
             )
-        b, matrix = statistics.parted(start + directions @ found.x)
+        b, matrix = statistics.unpacked(start + directions @ found.x)
         return cls(b, matrix - np.trace(matrix) / len(b) * np.eye(len(b)))
 
     @property
@@ -320,7 +320,7 @@ class _Statistics:
         nothing = np.zeros(len(self.upper[0]))
         return np.concatenate([b, nothing]) if self.linear else nothing
 
-    def parted(self, theta: Vector) -> tuple[Vector, Vector]:
+    def unpacked(self, theta: Vector) -> tuple[Vector, Vector]:
         """Return b and B of natural parameters; an entry of x x' off the diagonal stands for two of B."""
         b, rest = (theta[: self.d], theta[self.d :]) if self.linear else (np.zeros(self.d), theta)
         matrix = np.zeros((self.d, self.d))

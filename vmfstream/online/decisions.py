@@ -1,7 +1,7 @@
 """What people decide about topics, done to them at the end of a slice by the functions that the tracker itself uses.
 
-A topic that is pinned keeps its direction: all that is known about its mean, times `PIN_STRENGTH`, becomes a prior that
-never fades, to which later documents are added as before. Nor is it merged away, taken over, or ended.
+A topic that is pinned keeps its direction: all that is known about its mean, times ``given.pin_strength``, becomes a
+prior that never fades, to which later documents are added as before. Nor is it merged away, taken over, or ended.
 """
 
 from __future__ import annotations
@@ -20,12 +20,6 @@ from vmfstream.online.state import Sample, TrackerSettings, TrackState
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import documents_of, with_topic, with_topics_merged, without_topic
 from vmfstream.records import Decision, Event
-
-PIN_STRENGTH = 9.0
-"""Weight of the prior of a pinned topic, as a multiple of all that is known about it when it is pinned."""
-
-LEAST_SPLIT = 2
-"""Fewest documents of either half of a topic that is split."""
 
 
 class Refused(Exception):
@@ -89,7 +83,7 @@ def _split(state: TrackState, decision: Decision, settings: TrackerSettings) -> 
     documents = _documents(state, column)
     documents = documents.take(np.flatnonzero(directed(documents.x)))
     halves = _halves(documents, np.random.default_rng([settings.seed, state.slice, 5, decision.number]), settings)
-    if min(map(len, halves)) < LEAST_SPLIT:
+    if min(map(len, halves)) < settings.given.least_split:
         raise Refused(
             f"topic {decision.topic} has too few documents among the newest ones to be split: {len(documents)}"
         )
@@ -119,7 +113,7 @@ def _pin(state: TrackState, decision: Decision, settings: TrackerSettings) -> tu
         raise Refused(f"topic {decision.topic} is pinned already")
     known = filtering.newest_columns(state, filtering.statistics(state), np.array([column]), settings)
     prior = np.zeros((state.dim, state.kp), np.float32) if state.prior is None else state.prior.copy()
-    prior[:, column] = np.float32(PIN_STRENGTH) * known[:, 0]
+    prior[:, column] = np.float32(settings.given.pin_strength) * known[:, 0]
     hand = replace(state.by_hand, pinned=(*state.by_hand.pinned, decision.topic))
     return replace(state, by_hand=hand, prior=prior), []
 
@@ -177,7 +171,7 @@ def _halves(
     documents: Sample, rng: np.random.Generator, settings: TrackerSettings
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Numbers of the documents of two topics fitted to some; the second is empty where there are too few."""
-    if len(documents) < 2 * LEAST_SPLIT:
+    if len(documents) < 2 * settings.given.least_split:
         return np.arange(len(documents)), np.arange(0)
     (resp,) = annealed_starts(documents.x, 2, rng, 1, threads=settings.threads)
     first = resp[:, 0] >= resp[:, 1]

@@ -1,8 +1,8 @@
 """First fits with seeds: directions that people gave, each of which begins a topic of its own.
 
-A seed m is a prior on its topic's mean, as if `SEED_DOCUMENTS` documents of exactly this direction had been seen before
-all others. It is part of the topic's anchor and never fades. Documents most like a seed begin in its topic; in the rest
-the other topics are found, and then all are fitted together.
+A seed m is a prior on its topic's mean, as if ``given.seed_documents`` documents of exactly this direction had been
+seen before all others. It is part of the topic's anchor and never fades. Documents most like a seed begin in its topic;
+in the rest the other topics are found, and then all are fitted together.
 """
 
 from __future__ import annotations
@@ -20,15 +20,6 @@ from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.movmf import fit
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, rows_of
-
-SEED_DOCUMENTS = 3.0
-"""Documents that a seed counts as."""
-
-LEAST_COSINE = 0.08
-"""Cosine with a seed from which on a document begins in its topic."""
-
-SWEEPS = 20
-"""Most sweeps in which topics of seeds grow."""
 
 
 class SeededFit(NamedTuple):
@@ -55,7 +46,7 @@ def seeded_fit(x: Rows, k: int, seeds: Matrix, settings: TrackerSettings, rng: n
     s, n = accumulate(x, resp, threads=settings.threads), resp.sum(axis=0, dtype=np.float64)[:k]
     kappa = float(shared_concentration(x.shape[1], column_norms(s)[:k], n, n.sum()))
     own = np.zeros((x.shape[1], padded(k)), np.float32)
-    own[:, :j] = np.float32(SEED_DOCUMENTS * kappa) * seeds
+    own[:, :j] = np.float32(settings.given.seed_documents * kappa) * seeds
     common = moment_prior(x, resp, k, alpha=settings.alpha)
     each = own + np.where(np.arange(own.shape[1]) < k, common.b[:, None], np.float32(0.0)).astype(np.float32)
     sweeps = settings.fitting.flat_sweeps
@@ -73,11 +64,13 @@ def _start(x: Rows, k: int, seeds: Matrix, settings: TrackerSettings, rng: np.ra
     wide = np.zeros((x.shape[1], padded(j)), np.float32)
     wide[:, :j] = seeds
     cosine = dots(x, wide, threads=settings.threads)[:, :j]
-    label = np.where(cosine.max(axis=1) >= LEAST_COSINE, cosine.argmax(axis=1), j)
+    label = np.where(cosine.max(axis=1) >= settings.given.seed_cosine, cosine.argmax(axis=1), j)
     label[~known] = -1
     if k > j and (label == j).any():
         begun = one_hot(label, j + 1, np.float32)
-        grown = fit(x, j + 1, rng=rng, init=begun, anneal=False, max_iter=SWEEPS, threads=settings.threads)
+        grown = fit(
+            x, j + 1, rng=rng, init=begun, anneal=False, max_iter=settings.given.seed_sweeps, threads=settings.threads
+        )
         label = grown.labels
     rest = np.flatnonzero(label == j)
     if k == j or len(rest) < k - j:

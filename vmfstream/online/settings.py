@@ -249,6 +249,26 @@ class DriftSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenSettings:
+    """How strongly topics are held to what people say of them: pins, splits, names given beforehand.
+
+    Attributes
+    ----------
+    pin_strength : weight of the prior of a pinned topic, as a multiple of all that is known about it when it is pinned.
+    least_split : fewest documents of either half of a topic that is split.
+    seed_documents : documents of exactly its direction that a seed counts as.
+    seed_cosine : cosine with a seed from which on a document of the first fit begins in its topic.
+    seed_sweeps : most sweeps in which topics of seeds grow.
+    """
+
+    pin_strength: float = 9.0
+    least_split: int = 2
+    seed_documents: float = 3.0
+    seed_cosine: float = 0.08
+    seed_sweeps: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class TrackerSettings:
     """What a user may choose, and the rules; the defaults are those that worked on news, abstracts and papers.
 
@@ -272,7 +292,7 @@ class TrackerSettings:
         of the first fits stay for ever.
     lag : factor by which a slice may grow before its belief is made anew in donated steps where that is work of the
         size of the vocabulary.
-    fitting, persistence, births, dormancy, mergers, takeovers, drift : rules by subject.
+    fitting, persistence, births, dormancy, mergers, takeovers, drift, given : rules by subject.
     """
 
     topics: int = 30
@@ -294,6 +314,7 @@ class TrackerSettings:
     mergers: MergerSettings = field(default_factory=MergerSettings)
     takeovers: TakeoverSettings = field(default_factory=TakeoverSettings)
     drift: DriftSettings = field(default_factory=DriftSettings)
+    given: GivenSettings = field(default_factory=GivenSettings)
 
     @property
     def window_documents(self) -> int:

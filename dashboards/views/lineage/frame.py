@@ -16,7 +16,7 @@ LARGEST = 26
 RELATIVES = 14
 SHORT = 3
 
-AWAKE = 0.5
+ACTIVE_SHARE = 0.5
 """Part of its mean number of documents with which a smoothed topic is not dormant in a slice."""
 
 _FEW = 6
@@ -176,5 +176,5 @@ def _active(history: History, events: tuple[TopicEvent, ...]) -> Bools:
         active[what.slice :, t] = what.kind == "woken" and history.alive()[what.slice :, t]
     if history.reading == "smoothed":
         mean = np.nansum(history.documents, axis=0) / np.maximum(history.alive().sum(axis=0), 1)
-        active |= history.alive() & (np.nan_to_num(history.documents) >= AWAKE * mean)
+        active |= history.alive() & (np.nan_to_num(history.documents) >= ACTIVE_SHARE * mean)
     return active

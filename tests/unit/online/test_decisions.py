@@ -13,7 +13,7 @@ from tests.unit.online.test_state import through_a_file
 from vmfstream.decisions import decision
 from vmfstream.online import lifecycle, tracker
 from vmfstream.online.decisions import with_decisions
-from vmfstream.online.settings import BirthSettings, MergerSettings, WindowSettings
+from vmfstream.online.settings import BirthSettings, GivenSettings, MergerSettings, WindowSettings
 from vmfstream.online.state import ByHand, Rows, TrackerSettings, TrackState, rows_of
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.records import Decision
@@ -148,6 +148,19 @@ def test_unpinning_undoes_pinning() -> None:
     assert both.prior is None
     assert both.by_hand.pinned == ()
     np.testing.assert_array_equal(both.base, plain.base)
+
+
+def test_how_strong_a_pin_is_is_a_setting() -> None:
+    state, xs = followed(5)
+    pin = decision("pin", int(state.ids[2]))
+    usual, weak = (
+        ended(state, xs[5], pin, settings=replace(SETTINGS, given=given))[0].prior
+        for given in (GivenSettings(), GivenSettings(pin_strength=4.5))
+    )
+    assert usual is not None
+    assert weak is not None
+    np.testing.assert_allclose(2.0 * weak, usual, rtol=1e-6)
+    assert usual.any()
 
 
 def test_a_pinned_topic_is_neither_ended_nor_merged_away() -> None:

@@ -8,7 +8,7 @@ of its cluster is
 * Dirichlet-multinomial: the ratio of two Dirichlet normalisers for the whole bag;
 * von Mises-Fisher: exp(-ell(kappa) - ell(|kappa S + b|) + ell(|kappa (S + x) + b|)), relative to uniform.
 
-``temper`` >= 0 is the power to which the likelihood of a context is raised.
+The likelihood of a context is raised to a power >= 0, the inverse of its temperature.
 """
 
 from __future__ import annotations
