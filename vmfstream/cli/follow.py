@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_i
 from vmfstream.cli.diagnosis import MOST_LATE, MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
 from vmfstream.cli.options import (
+    REGISTRY_VARIABLE,
     Config,
     CorpusArgument,
     Dashboard,
@@ -39,6 +41,7 @@ from vmfstream.cli.options import (
     RefitBudget,
     Renamed,
     Sample,
+    SchemaRegistryOption,
     Seed,
     SlicesOption,
     SmoothedStories,
@@ -304,6 +307,7 @@ def run(
             rich_help_panel=KAFKA,
         ),
     ] = "json",
+    schema_registry: SchemaRegistryOption = None,
     on_gap: Annotated[
         str,
         typer.Option(
@@ -404,6 +408,7 @@ def run(
     check_outputs(run_file, html)
     options = read_options(config)
     reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
+    reading["schema_registry"] = schema_registry
     recent = RecentRecords() if labels and not (workers or executor) else None
     if recent is not None:
         reading["recent"] = recent
@@ -411,6 +416,7 @@ def run(
     if topic is None:
         piped = is_piped(source)
         of_topics = {"--on-gap": on_gap != "fail", "--group": group is not None}
+        of_topics["--schema-registry"] = schema_registry not in (None, os.environ.get(REGISTRY_VARIABLE))
         only_kafka(source, of_topics | {"--format": format != "json" and not piped})
         reading = stdin_options(format) if piped else file_options(slices, encoding, delimiter)
     opened, codec = opened_with_codec(

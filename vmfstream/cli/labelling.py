@@ -26,6 +26,7 @@ from vmfstream.cli.options import (
     MaxRejected,
     NamedModel,
     NamedTokeniser,
+    SchemaRegistryOption,
     TextField,
     TimeField,
     TimeFormat,
@@ -101,6 +102,7 @@ def label(
     message_format: Annotated[
         str, typer.Option(help="Format of a Kafka topic's messages: json or text.", rich_help_panel=KAFKA)
     ] = "json",
+    schema_registry: SchemaRegistryOption = None,
     wait: Annotated[
         bool,
         typer.Option(
@@ -140,7 +142,7 @@ def label(
         typer.echo(f"no stories: {'they are known for now only' if at else 'this run follows none'}", err=True)
     reading: dict[str, Any] = {}
     if source.lower().startswith("kafka:"):
-        reading = {"options": read_options(config), "format": message_format}
+        reading = {"options": read_options(config), "format": message_format, "schema_registry": schema_registry}
     elif not is_piped(source):
         reading = file_options("1", encoding, delimiter)  # rows need no time
     no_file_options(source, encoding, delimiter)

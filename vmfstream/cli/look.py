@@ -13,7 +13,17 @@ from typing import Annotated, Literal
 import typer
 
 from vmfstream.cli.console import start_logging, write_page
-from vmfstream.cli.options import Config, Host, IdField, Port, ReadingOption, RunFileArgument, TextField, TimeField
+from vmfstream.cli.options import (
+    Config,
+    Host,
+    IdField,
+    Port,
+    ReadingOption,
+    RunFileArgument,
+    SchemaRegistryOption,
+    TextField,
+    TimeField,
+)
 from vmfstream.cli.row_output import print_rows
 from vmfstream.errors import InputError
 
@@ -297,6 +307,7 @@ def doctor(
     text: TextField = None,
     id: IdField = None,
     config: Config = None,
+    schema_registry: SchemaRegistryOption = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print instead where the time of the run that wrote the run file went.")
     ] = False,
@@ -340,7 +351,7 @@ def doctor(
     failed = False
     checks = [
         examine(run_file, deep=deep),
-        *(examine_topics(url, read_options(config), codec, run_file) for url in topics),
+        *(examine_topics(url, read_options(config), codec, run_file, schema_registry) for url in topics),
     ]
     for check in chain.from_iterable(checks):
         failed |= not check.good

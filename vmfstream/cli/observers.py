@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from vmfstream.cli.diagnosis import Check
 from vmfstream.engine.loop.settings import Observer, Progress
 from vmfstream.errors import InputError, VmfstreamError
-from vmfstream.protocols import Codec
 from vmfstream.records import Rejected
 
 if TYPE_CHECKING:
+    from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
     from vmfstream.connectors.kafka.recent import RecentRecords
     from vmfstream.engine.observers.delivery import Delivery, InThread, Sender
@@ -194,7 +194,13 @@ def _dead_of_epoch(
         )
 
 
-def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Path | None = None) -> Iterator[Check]:
+def examine_topics(
+    url: str,
+    options: ClientOptions,
+    codec: FieldCodec,
+    run_file: Path | None = None,
+    schema_registry: str | None = None,
+) -> Iterator[Check]:
     """Check topics: that the cluster answers, that they exist, how far the run file is behind, and one message."""
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.inspection import lag, newest_message, offset_ranges
@@ -217,7 +223,7 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Pat
             waiting, gone = lag(ranges, Reader(run_file).position())
             lost = f"; {gone:,} earlier ones were deleted unread, see --on-gap" if gone else ""
             yield Check("lag", f"{waiting:,} messages that {run_file} has not read{lost}", not gone)
-        found = newest_message(address, options, codec, ranges)
+        found = newest_message(address, options, codec, ranges, schema_registry)
         if found is None:
             yield Check("sample", "there is no message yet")
         elif isinstance(found, Rejected):
