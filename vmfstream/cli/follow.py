@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_if, progress, start_logging
+from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_if, progress
 from vmfstream.cli.diagnosis import MOST_LATE, MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
+from vmfstream.cli.logs import start_logging
 from vmfstream.cli.options import (
     REGISTRY_VARIABLE,
     Config,
@@ -31,6 +32,7 @@ from vmfstream.cli.options import (
     KeptDocuments,
     Kinds,
     LivingTopics,
+    LogFormat,
     MaxLate,
     MaxRejected,
     Namer,
@@ -164,6 +166,7 @@ def replay(
     dashboard_port: Port = 8050,
     exit: Exit = False,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Follow a file or corpus in the order of its documents' times.
 
@@ -182,7 +185,7 @@ def replay(
     from vmfstream.replay.run import open_replay
     from vmfstream.runfile.writer import RunFile
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     code = {"tokeniser": tokeniser, "embed": embed}
     run_file = run_file_of(out, corpus)
@@ -353,7 +356,12 @@ def run(
     ] = "headers",
     metrics_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port to serve metrics for Prometheus at.", rich_help_panel=OUTPUT),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port to serve metrics for Prometheus at, and beside them /healthz and /readyz.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     metrics_address: Annotated[
         str, typer.Option(help="Address to serve metrics at.", rich_help_panel=OUTPUT)
@@ -364,6 +372,7 @@ def run(
     dashboard_port: Port = 8050,
     exit: Exit = False,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Follow a source in the order in which it delivers documents.
 
@@ -388,7 +397,7 @@ def run(
     from vmfstream.engine.snapshots.background import background_snapshots
     from vmfstream.runfile.writer import RunFile
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     code = {"tokeniser": tokeniser, "embed": embed}
     if metrics_port is None and metrics_address != "127.0.0.1":
@@ -468,7 +477,7 @@ def run(
             with (
                 progress(opened.name, opened.total) as (observe, stop),
                 background_snapshots(observe, run_file, snapshot_every, kinds, code) as noticed,
-                observers(run_file, noticed, **wishes) as notify,
+                observers(run_file, noticed, silence=stop.silence, **wishes) as notify,
                 executor_of(executor, workers) as pool,
             ):
                 engine = follow(
@@ -525,6 +534,7 @@ def publish(
     delimiter: Delimiter = None,
     config: Config = None,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Send the documents of a file or corpus to a Kafka topic.
 
@@ -540,7 +550,7 @@ def publish(
     from vmfstream.connectors.kafka.publisher import COMPRESSIONS, publish_documents
     from vmfstream.replay.run import open_replay
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     address, options = parse_address(topic), read_options(config)
     if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {topic}")

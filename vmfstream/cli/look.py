@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from vmfstream.cli.console import start_logging, write_page
+from vmfstream.cli.console import write_page
+from vmfstream.cli.logs import start_logging
 from vmfstream.cli.options import (
     Config,
     Host,

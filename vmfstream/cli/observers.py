@@ -43,11 +43,12 @@ def observers(
     recent: RecentRecords | None = None,
     metrics_port: int | None = None,
     metrics_address: str = "127.0.0.1",
+    silence: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Observer]:
     """Yield one observer of an engine that calls all observers asked for; deliver what is left at the end.
 
     What goes to one cluster is one transaction for each commit. ``latency`` counts labels, and ``recent`` has messages
-    that were just read.
+    that were just read; ``silence`` tells the seconds since the loop's last step.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def observers(
         if metrics_port is not None:
             from vmfstream.engine.observers.prometheus import Exposition
 
-            exposition = Exposition(metrics_port, metrics_address, latency if labels else None)
+            exposition = Exposition(metrics_port, metrics_address, latency if labels else None, silence)
             stack.callback(exposition.close)
             watching.append(exposition)
         for delivery in deliveries:

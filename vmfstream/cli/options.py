@@ -394,6 +394,16 @@ Verbose = Annotated[
     typer.Option("--verbose", "-v", help="Log progress and connections to standard error.", rich_help_panel=OUTPUT),
 ]
 
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        "--log-format",
+        help="text, or json: one object a line on standard error, with progress, warnings and errors, for log "
+        "collectors.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
 # --- performance
 
 EpochSize = Annotated[
