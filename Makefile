@@ -11,7 +11,7 @@ TESTED := test,stemming,embeddings,dask,docs
 # the tests start many programs, which would compile their modules again and again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-lowest test-all lint lint-js docs notebooks bench broker soak clean
+.PHONY: demo test test-lowest test-all lint lint-js docs notebooks bench broker soak sbom clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run file, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
@@ -83,6 +83,15 @@ chromium:  # the browser tests need Debian's Chromium and its driver
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; \
 	else echo "No Chromium and chromedriver: the browser tests are left out (install both to run them)."; fi
+
+sbom:  ## the wheel, and beside it what it installs: names, versions, licences, hashes (CycloneDX), dist/
+	$(PYTHON) -m venv --clear build/installed
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/pip install --quiet build 'cyclonedx-bom>=7'
+	build/tools/bin/python -m build --wheel --outdir dist .
+	build/installed/bin/pip install --quiet --find-links dist "vmfstream[all]"
+	build/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--output-file dist/vmfstream.cdx.json build/installed/bin/python
 
 clean:
 	rm -rf $(VENV) .venv-lowest demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
