@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from contextlib import nullcontext
 from itertools import chain
@@ -52,6 +53,8 @@ def dashboard(
 
     start_logging(False)
     serve(run_file, host, port, show=open, tell=typer.echo)
+    sys.stdout.flush()
+    os._exit(0)  # nothing is left to write, and to take all modules apart lasts longer than to end the server
 
 
 def export(

@@ -40,7 +40,7 @@ def test_progress_is_told_after_a_while_and_at_the_end(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     one = logs.ProgressLog()
     with caplog.at_level("INFO", "vmfstream.progress"):
         for seconds, epoch in [(0, 0), (0, 1), (9, 2), (10, 3), (11, 3), (12, 4)]:

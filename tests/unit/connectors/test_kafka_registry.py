@@ -37,7 +37,7 @@ ARTICLE = {"type": "record", "name": "Article", "namespace": "news", "fields": [
 ]}  # fmt: skip
 WHEN = datetime(2021, 3, 31, 12, tzinfo=UTC)
 VALUE = {"id": 7, "text": "harbour strike", "meta": {"published": WHEN, "by": None}}
-FIELDS = {"time": "meta.published", "title": "meta.by"}
+FIELDS: dict[str, Any] = {"time": "meta.published", "title": "meta.by"}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def avro(id: int, schema: Any, value: Any) -> bytes:
     return b"\0" + id.to_bytes(4, "big") + stream.getvalue()
 
 
-def decoded(value: bytes, registry: SchemaRegistry, attached: Any = None, **fields: str) -> Document | Rejected:
+def decoded(value: bytes, registry: SchemaRegistry, attached: Any = None, **fields: Any) -> Document | Rejected:
     message = registered._with_fields(Message("t:0", 5, value, WHEN, attached=attached), registry)
     codec = FieldCodec(unit="offset", **(FIELDS | fields))
     one = codec.decode(message)
@@ -84,7 +84,7 @@ def test_avro_has_fields_as_json_has_and_asks_once(stub: StubRegistry) -> None:
 
 def test_avro_reads_schemas_that_refer_to_others(stub: StubRegistry) -> None:
     stub.add("meta", META)
-    outer = {**ARTICLE, "fields": [*ARTICLE["fields"][:2], {"name": "meta", "type": "news.Meta"}]}  # type: ignore[misc]
+    outer = {**ARTICLE, "fields": [*ARTICLE["fields"][:2], {"name": "meta", "type": "news.Meta"}]}
     id = stub.add("t-value", outer, references=[("news.Meta", "meta")])
     found = decoded(avro(id, ARTICLE, VALUE), SchemaRegistry(stub.url))
     assert isinstance(found, Document)

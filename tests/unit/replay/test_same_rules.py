@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vmfstream.cli.sources import opened_with_codec
-from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.lines import MAX_LINE_BYTES
-from vmfstream.protocols import Source
+from vmfstream.protocols import Codec, Source
 from vmfstream.records import Document
 from vmfstream.replay.run import open_replay
 
@@ -34,7 +33,7 @@ ODD = [
 ]  # fmt: skip
 
 
-def outcome(source: Source, codec: FieldCodec) -> list[tuple[Any, ...]]:
+def outcome(source: Source, codec: Codec) -> list[tuple[Any, ...]]:
     """What became of every message, in no order: of documents their fields, of others the reason."""
     found: list[tuple[Any, ...]] = []
     with closing(source):

@@ -61,7 +61,7 @@ class Exposition:
         try:
             family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
             server = type("Server", (_Server,), {"address_family": family})
-            self._server = make_server(address, port, self._answer, server, _Handler)
+            self._server: Any = make_server(address, port, self._answer, server, _Handler)
         except OSError as error:
             raise InputError(f"cannot serve metrics at {address}:{port}: {error.strerror}") from error
         self._thread = Thread(target=self._server.serve_forever, name="vmfstream-metrics", daemon=True)
