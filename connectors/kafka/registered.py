@@ -24,10 +24,11 @@ _WARNING_INTERVAL = 30.0  # seconds between two warnings
 
 
 class RegisteredSource(KafkaSource):
-    """A `KafkaSource` whose messages become mappings of their fields, by schemas of a ``registry``.
+    """A `KafkaSource` of a ``url`` whose messages become mappings of their fields, by schemas of a ``registry``.
 
     A message that cannot be read goes on with the reason, which becomes that of its rejection. Messages stay here while
-    the registry does not answer. Parameters and errors as of `KafkaSource`; the registry is asked at once.
+    the registry does not answer. Further ``options`` and errors are those of `KafkaSource`; the registry is asked at
+    once.
     """
 
     def __init__(self, url: str, registry: SchemaRegistry, **options: Any) -> None:
@@ -71,7 +72,10 @@ class RegisteredSource(KafkaSource):
 
 
 class RegisteredRanges(KafkaRanges):
-    """`KafkaRanges` whose messages become mappings of their fields; waits while the registry does not answer."""
+    """`KafkaRanges` whose messages become mappings of their fields, by schemas of a ``registry``.
+
+    It waits while the registry does not answer. ``address``, ``options`` and ``how`` are the arguments of `KafkaRanges`.
+    """
 
     def __init__(self, registry: SchemaRegistry, address: TopicAddress, options: ClientOptions, *how: Any) -> None:
         super().__init__(address, options, *how)
