@@ -74,7 +74,7 @@ class RegisteredSource(KafkaSource):
 class RegisteredRanges(KafkaRanges):
     """`KafkaRanges` whose messages become mappings of their fields, by schemas of a ``registry``.
 
-    It waits while the registry does not answer. ``address``, ``options`` and ``how`` are the arguments of `KafkaRanges`.
+    It waits while the registry does not answer. ``address``, ``options`` and ``how`` are those of `KafkaRanges`.
     """
 
     def __init__(self, registry: SchemaRegistry, address: TopicAddress, options: ClientOptions, *how: Any) -> None:
