@@ -5,16 +5,26 @@ BIN    := $(VENV)/bin
 # two processes; tests that share a broker or a browser stay in one of them
 PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 
+# the extras that tests need
+TESTED := test,stemming,embeddings,dask,docs
+
 # the tests start many programs, which would compile their modules again and again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint lint-js docs notebooks bench broker soak clean
+.PHONY: demo test test-lowest test-all lint lint-js docs notebooks bench broker soak sbom clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run file, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
 
 test: $(VENV)/.installed-test  ## what shows most mistakes in a few minutes; needs no data, no Java and no browser
 	$(PYTEST) --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
+
+test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproject.toml allows; test-all has the newest
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet --upgrade pip uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct -e '.[$(TESTED)]'
+	touch .venv-lowest/.installed .venv-lowest/.installed-test
+	$(MAKE) test VENV=.venv-lowest
 
 test-all: $(VENV)/.installed-test chromium lint lint-js  ## everything that must hold: also programs, browser, Kafka, real data
 	$(PYTEST) --dist loadgroup --no-loadscope-reorder
@@ -61,7 +71,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask,docs]'
+	$(BIN)/pip install -qq -e '.[$(TESTED)]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
@@ -75,5 +85,14 @@ chromium:  # the browser tests need Debian's Chromium and its driver
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; \
 	else echo "No Chromium and chromedriver: the browser tests are left out (install both to run them)."; fi
 
+sbom:  ## the wheel, and beside it what it installs: names, versions, licences, hashes (CycloneDX), dist/
+	$(PYTHON) -m venv --clear build/installed
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/pip install --quiet build 'cyclonedx-bom>=7'
+	build/tools/bin/python -m build --wheel --outdir dist .
+	build/installed/bin/pip install --quiet --find-links dist "vmfstream[all]"
+	build/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--output-file dist/vmfstream.cdx.json build/installed/bin/python
+
 clean:
-	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -50,7 +50,12 @@ def _open_stdin(url: str, **options: Any) -> Source:
     return StdinSource(**options)
 
 
-def _open_kafka(url: str, **options: Any) -> Source:
+def _open_kafka(url: str, *, schema_registry: str | None = None, **options: Any) -> Source:
+    if schema_registry is not None:
+        from vmfstream.connectors.kafka.registered import RegisteredSource
+        from vmfstream.connectors.kafka.registry import SchemaRegistry
+
+        return RegisteredSource(url, SchemaRegistry(schema_registry), **options)
     from vmfstream.connectors.kafka.source import KafkaSource
 
     return KafkaSource(url, **options)

@@ -35,11 +35,27 @@ MESSAGE_TIME = "@message"
 SURPLUS = "surplus cells"
 """Key under which a source passes the cells of a row beyond its columns."""
 
-REFUSED = "refused"
-"""Key under which a source that has decoded a message itself passes the reason why it is no document."""
+KEY = "@key"
+"""Field that stands for the key of a Kafka message; ``@key.name`` is a field of a key that is a record."""
 
-EXCERPT = "excerpt"
-"""Key under which it passes the beginning of that message."""
+HEADER = "@header."
+"""What the field begins with that stands for the header of a Kafka message which is named after it."""
+
+
+class Refusal(dict[str, str]):
+    """What a source that has decoded a message itself passes in place of its fields if it is no document.
+
+    ``reason`` says why, ``excerpt`` is the beginning of the message.
+    """
+
+    def __init__(self, reason: str, excerpt: str = "") -> None:
+        super().__init__(reason=reason, excerpt=excerpt)
+
+
+def refused(reason: str, value: bytes) -> Refusal:
+    """Return why the bytes of a message are no document, with their beginning."""
+    return Refusal(reason, _excerpt(value))
+
 
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
@@ -74,7 +90,8 @@ class FieldCodec:
     null is read, upper and lower case alike; ``meta.published`` is the field ``published`` of the object ``meta``.
     Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
     dates as the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 (by magnitude), and
-    datetime objects.
+    datetime objects. ``@key``, ``@key.name`` and ``@header.NAME`` are the key of a Kafka message, a field of it, and a
+    header; ``attached`` lists which of these a source has to pass with its messages.
 
     Parameters
     ----------
@@ -124,7 +141,9 @@ class FieldCodec:
         self._asked = tuple(name for name in (id, title) if name is not None)
         self._vector = vector
         self._meta = tuple(meta)
-        self._nested = any("." in name for name in (id, time, text, title, vector, *meta) if name)
+        names = [name for name in (id, time, text, title, vector, *meta) if name]
+        self._nested = any("." in name for name in names)
+        self.attached = tuple(dict.fromkeys(one for name in names if (one := _attached(name)) is not None))
         self._max_characters = max_characters
         self._unit, self._first = unit, 1 if unit == "line" else 0
         self._shapes: dict[tuple[str, ...], _Names] = {}
@@ -132,7 +151,7 @@ class FieldCodec:
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or the rejection with its reason; never raise, whatever the message holds."""
-        fields = None if message.oversized is not None else self._quick(message.value)
+        fields = None if message.oversized is not None else self._quick(message.value, message.attached)
         usual = None if fields is None else self._usual(fields)
         if usual is None:
             return self._unusual(fields, message)
@@ -148,8 +167,11 @@ class FieldCodec:
         times = np.zeros(len(messages), np.int64)
         vectors: dict[int, NDArray[np.float32]] = {}
         rejected: dict[int, Rejected] = {}
+        attached = messages.attached
         for at, value in enumerate(messages.value):
-            fields = None if at in messages.oversized else self._quick(value)
+            fields = (
+                None if at in messages.oversized else self._quick(value, None if attached is None else attached[at])
+            )
             usual = None if fields is None else self._usual(fields)
             if usual is not None:
                 id, times[at], text, meta = usual
@@ -202,12 +224,16 @@ class FieldCodec:
             return None
         return _first(fields, self._names(fields).time)[1]
 
-    def _quick(self, value: Any) -> dict[str, Any] | None:
+    def _quick(self, value: Any, attached: Mapping[str, Any] | None) -> dict[str, Any] | None:
         fields = _quick_fields(value)
+        if fields is not None and attached:
+            fields = {**fields, **_as_texts(attached)}
         return _flat(fields) if self._nested and fields is not None else fields
 
     def _fields(self, message: Message) -> Mapping[str, Any]:
         fields = _fields(message, f"{self._unit} {message.offset + self._first}")
+        if message.attached:
+            fields = {**fields, **_as_texts(message.attached)}
         return _flat(fields) if self._nested else fields
 
     def _usual(self, fields: dict[str, Any]) -> tuple[str, int, str, Mapping[str, Any]] | None:
@@ -402,6 +428,25 @@ def _flat(fields: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[s
     return flat
 
 
+def _attached(name: str) -> str | None:
+    """Return which part of a message besides its value a field stands for, None for a field of the value."""
+    if name == KEY or name.startswith(f"{KEY}."):
+        return KEY
+    return name if name.startswith(HEADER) else None
+
+
+def _as_texts(attached: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys and headers as texts; bytes that are not UTF-8, such as numbers, as hexadecimal digits."""
+    return {name: _as_text(value) if isinstance(value, bytes) else value for name, value in attached.items()}
+
+
+def _as_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.hex()
+
+
 def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]:
     """Return (name, value) of the first field that is not null; else (first name, None), or (None, None)."""
     for key in keys:
@@ -426,7 +471,7 @@ def _quick_fields(value: Any) -> dict[str, Any] | None:
         if type(value) is bytes:
             fields = orjson.loads(value)
             return fields if type(fields) is dict else None
-        if type(value) is not dict or SURPLUS in value or REFUSED in value:
+        if type(value) is not dict or SURPLUS in value:
             return None
         for cell in value.values():
             if type(cell) is str and not cell.isascii():
@@ -439,8 +484,8 @@ def _quick_fields(value: Any) -> dict[str, Any] | None:
 def _fields(message: Message, where: str) -> Mapping[str, Any]:
     """Return the fields of a message; raise if a text is not UTF-8."""
     value = message.value
-    if not isinstance(value, bytes) and REFUSED in value:
-        raise _NotADocument(value[REFUSED])
+    if isinstance(value, Refusal):
+        raise _NotADocument(value["reason"])
     if message.oversized is not None:
         raise _NotADocument(f"too long: {where} has {message.oversized:,} bytes")
     if value == b"":
@@ -554,7 +599,7 @@ def _shortened(value: object, *, quoted: bool = True, limit: int = 80) -> str:
 def _excerpt(value: bytes | Mapping[str, Any]) -> str:
     if isinstance(value, bytes):
         return value[: 4 * _EXCERPT].decode("utf-8", "replace")[:_EXCERPT]
-    if REFUSED in value:
-        return str(value.get(EXCERPT, ""))
+    if isinstance(value, Refusal):
+        return value["excerpt"]
     cells = (f"{_shortened(name, quoted=False)}: {_shortened(cell)}" for name, cell in list(value.items())[:_NAMED])
     return ", ".join(cells)[:_EXCERPT]

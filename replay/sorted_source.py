@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.connectors import open_file
-from vmfstream.connectors.codecs import EXCERPT, REFUSED, FieldCodec
+from vmfstream.connectors.codecs import FieldCodec, Refusal
 from vmfstream.connectors.first_rows import ROWS, look_at
 from vmfstream.errors import InputError
 from vmfstream.protocols import Source
@@ -147,13 +147,15 @@ class SortedSource:
         when = None if at is None else at.replace(tzinfo=UTC)
         value: dict[str, Any] = dict(zip(_COLUMNS[1:], others, strict=True))
         if value["reason"] is not None:
-            value = {REFUSED: value["reason"], EXCERPT: value["excerpt"]}
-        elif when is not None:
-            value["time"] = when.isoformat()
+            fields: dict[str, Any] = Refusal(value["reason"], value["excerpt"] or "")
+        else:
+            fields = {key: item for key, item in value.items() if item is not None}
+            if when is not None:
+                fields["time"] = when.isoformat()
         offset = self._next
         self._next += 1
         self._given += 1
-        return Message(self.part, offset, {key: item for key, item in value.items() if item is not None}, when)
+        return Message(self.part, offset, fields, when)
 
 
 class CorpusSource(SortedSource):

@@ -46,7 +46,8 @@ class Message:
     """One raw record of a source: the bytes of a line or a mapping of columns, with its part and offset.
 
     ``time`` is the time that the source gives, used if the record itself has none. ``oversized`` is the size in bytes
-    of a record above the source's limit, of which ``value`` is the beginning.
+    of a record above the source's limit, of which ``value`` is the beginning. ``attached`` holds what the source was
+    asked to pass besides: the key of a Kafka message as ``@key``, headers as ``@header.NAME``.
     """
 
     part: str
@@ -54,6 +55,7 @@ class Message:
     value: bytes | Mapping[str, Any]
     time: datetime | None = None
     oversized: int | None = None
+    attached: Mapping[str, Any] | None = None
 
     @property
     def size(self) -> int:
@@ -71,8 +73,8 @@ MESSAGE_OVERHEAD = 100
 class Messages(Sequence[Message]):
     """N messages as columns.
 
-    ``part``, ``offset``, ``value`` and ``time`` are those of `Message`, the last None if no message has one.
-    ``oversized`` has the sizes of those above the source's limit by their places.
+    ``part``, ``offset``, ``value``, ``time`` and ``attached`` are those of `Message`, the last two None if no message
+    has one. ``oversized`` has the sizes of those above the source's limit by their places.
     """
 
     part: Sequence[str]
@@ -80,6 +82,7 @@ class Messages(Sequence[Message]):
     value: Sequence[Any]
     time: Sequence[datetime | None] | None = None
     oversized: Mapping[int, int] = field(default_factory=dict)
+    attached: Sequence[Mapping[str, Any] | None] | None = None
 
     def __len__(self) -> int:
         return len(self.value)
@@ -95,10 +98,12 @@ class Messages(Sequence[Message]):
             kept = range(len(self))[at]
             oversized = {kept.index(place): size for place, size in self.oversized.items() if place in kept}
             times = None if self.time is None else self.time[at]
-            return Messages(self.part[at], self.offset[at], self.value[at], times, oversized)
+            attached = None if self.attached is None else self.attached[at]
+            return Messages(self.part[at], self.offset[at], self.value[at], times, oversized, attached)
         time = None if self.time is None else self.time[at]
         oversized_by = self.oversized.get(range(len(self))[at])
-        return Message(self.part[at], int(self.offset[at]), self.value[at], time, oversized_by)
+        besides = None if self.attached is None else self.attached[at]
+        return Message(self.part[at], int(self.offset[at]), self.value[at], time, oversized_by, besides)
 
 
 def messages_of(messages: Sequence[Message]) -> Messages:
@@ -109,6 +114,7 @@ def messages_of(messages: Sequence[Message]) -> Messages:
         [one.value for one in messages],
         [one.time for one in messages],
         {at: one.oversized for at, one in enumerate(messages) if one.oversized is not None},
+        [one.attached for one in messages] if any(one.attached for one in messages) else None,
     )
 
 

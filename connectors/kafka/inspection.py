@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+from vmfstream.connectors import open_source
+from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.kafka.client import explain_errors, open_consumer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
-from vmfstream.connectors.kafka.source import KafkaSource
-from vmfstream.protocols import Codec
 from vmfstream.records import Document, Message, Position, Rejected
 
 _WAIT = 5.0  # seconds for one message
@@ -59,7 +59,11 @@ def lag(ranges: Mapping[str, OffsetRange], position: Position) -> tuple[int, int
 
 
 def newest_message(
-    address: TopicAddress, options: ClientOptions, codec: Codec, ranges: Mapping[str, OffsetRange]
+    address: TopicAddress,
+    options: ClientOptions,
+    codec: FieldCodec,
+    ranges: Mapping[str, OffsetRange],
+    schema_registry: str | None = None,
 ) -> Document | Rejected | None:
     """Read and decode the newest message of one partition; None if there is no message.
 
@@ -67,9 +71,11 @@ def newest_message(
     ----------
     address : TopicAddress
     options : ClientOptions
-    codec : Codec
+    codec : FieldCodec
     ranges : mapping of str to OffsetRange
         Offsets by part, from `offset_ranges`.
+    schema_registry : str, optional
+        URL of the registry whose schemas say what messages hold.
 
     Raises
     ------
@@ -80,7 +86,8 @@ def newest_message(
     if not newest:
         return None
     ends = {part: one.next for part, one in ranges.items()} | newest
-    with closing(KafkaSource(address.url, options=options, on_gap="latest")) as source:
+    how = {"options": options, "on_gap": "latest", "attach": codec.attached, "schema_registry": schema_registry}
+    with closing(open_source(address.url, **how)) as source:
         source.seek(ends)
         messages: list[Message] = list(source.poll(1, _WAIT))
     return codec.decode(messages[0]) if messages else None

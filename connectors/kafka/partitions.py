@@ -6,43 +6,48 @@ Offsets, times and sizes are handled as arrays. Messages are merged as far as no
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.connectors.codecs import HEADER, KEY, Refusal
 from vmfstream.records import MESSAGE_OVERHEAD, Message
 
 _LATEST_MS = 253_402_300_799_000  # the last second that Python's times can hold
 _HEAD = 1024  # bytes kept of a message that is too long
+_KEY = 80  # bytes of a key that are shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordColumns:
     """Records in the order of their offsets: times in ms since 1970, values and their lengths in bytes.
 
-    A missing value is empty bytes.
+    ``attached`` holds keys and headers by their names, where they were asked for. A record without a value has the
+    reason why it is no document.
     """
 
     offset: NDArray[np.int64]
     time: NDArray[np.int64]
-    value: list[bytes]
+    value: list[bytes | Refusal]
     length: NDArray[np.int64]
+    attached: list[Mapping[str, Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.offset)
 
     @classmethod
-    def of(cls, records: Sequence[Any]) -> RecordColumns:
-        """Return the columns of records as a consumer returns them for one partition."""
-        value = [record.value or b"" for record in records]
+    def of(cls, records: Sequence[Any], attach: Sequence[str] = ()) -> RecordColumns:
+        """Return the columns of records as a consumer returns them for one partition; ``attach`` names what to keep."""
+        value = [_tombstone(record.key) if record.value is None else record.value for record in records]
         return cls(
             np.array([record.offset for record in records], np.int64),
             np.array([record.timestamp for record in records], np.int64),
             value,
-            np.array([len(one) for one in value], np.int64),
+            np.array([len(record.value or b"") for record in records], np.int64),
+            [_attached(record, attach) for record in records] if attach else None,
         )
 
     def between(self, first: int, last: int) -> RecordColumns:
@@ -50,7 +55,8 @@ class RecordColumns:
         a, b = np.searchsorted(self.offset, [first, last]).tolist()
         if b - a == len(self):
             return self
-        return RecordColumns(self.offset[a:b], self.time[a:b], self.value[a:b], self.length[a:b])
+        attached = None if self.attached is None else self.attached[a:b]
+        return RecordColumns(self.offset[a:b], self.time[a:b], self.value[a:b], self.length[a:b], attached)
 
     def sizes(self, max_bytes: int) -> NDArray[np.int64]:
         """Return about how many bytes of memory each takes as a message that keeps at most ``max_bytes``."""
@@ -62,13 +68,27 @@ class RecordColumns:
         With ``text`` a value is the text of a document, otherwise bytes that are still to be decoded.
         """
         long = (self.length > max_bytes).tolist()
-        heads = [one[:_HEAD] if cut else one for one, cut in zip(self.value, long, strict=True)]
-        values: list[Any] = [{"text": one} for one in heads] if text else heads
+        heads = [
+            one[:_HEAD] if cut and isinstance(one, bytes) else one for one, cut in zip(self.value, long, strict=True)
+        ]
+        values: list[Any] = [{"text": one} if type(one) is bytes else one for one in heads] if text else heads
         rows = zip(self.offset.tolist(), values, _moments(self.time), strict=True)
-        if not any(long):
+        if not any(long) and self.attached is None:
             return [Message(part, offset, value, moment) for offset, value, moment in rows]
         sizes = [n if cut else None for n, cut in zip(self.length.tolist(), long, strict=True)]
-        return [Message(part, *row, size) for row, size in zip(rows, sizes, strict=True)]
+        attached = [None] * len(sizes) if self.attached is None else self.attached
+        return [Message(part, *row, size, one) for row, size, one in zip(rows, sizes, attached, strict=True)]
+
+
+def _tombstone(key: bytes | None) -> Refusal:
+    """Return why a record without a value is no document: in a compacted topic it deletes what has the same key."""
+    named = "without a key" if key is None else f"of key {key[:_KEY]!r}"
+    return Refusal(f"no value: a tombstone {named}")
+
+
+def _attached(record: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    headers = dict(record.headers)
+    return {name: record.key if name == KEY else headers.get(name.removeprefix(HEADER)) for name in names}
 
 
 def _moments(milliseconds: NDArray[np.int64]) -> list[Any]:

@@ -31,11 +31,20 @@ class KafkaRanges:
         Whether messages are plain texts instead of JSON.
     max_message_bytes : int
         Longer messages keep their beginning only.
+    attach : sequence of str
+        Which of ``@key`` and ``@header.NAME`` to pass with messages.
     """
 
-    def __init__(self, address: TopicAddress, options: ClientOptions, text: bool, max_message_bytes: int) -> None:
+    def __init__(
+        self,
+        address: TopicAddress,
+        options: ClientOptions,
+        text: bool,
+        max_message_bytes: int,
+        attach: Sequence[str] = (),
+    ) -> None:
         self._address, self._options = address, options
-        self._text, self._max_message_bytes = text, max_message_bytes
+        self._text, self._max_message_bytes, self._attach = text, max_message_bytes, attach
 
     def read(self, wanted: Range, limit: int) -> tuple[Sequence[Message], int]:
         """Return messages of a range, about ``limit`` bytes at most, and the offset after the last of them.
@@ -63,7 +72,7 @@ class KafkaRanges:
                         f"messages of {wanted.part} between offset {wanted.first} and {wanted.last} are gone: "
                         "they were deleted while the range was read"
                     ) from None
-                part = RecordColumns.of(found.get(tp, ())).between(wanted.first, wanted.last)
+                part = RecordColumns.of(found.get(tp, ()), self._attach).between(wanted.first, wanted.last)
                 total = size + np.cumsum(part.sizes(self._max_message_bytes))
                 enough = int(np.searchsorted(total, limit)) + 1
                 messages += part.messages(wanted.part, self._text, self._max_message_bytes)[:enough]

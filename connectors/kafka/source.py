@@ -57,6 +57,8 @@ class KafkaSource:
         Size of the buffer in which partitions are merged; a partition with more than its part is paused.
     recent : RecentRecords, optional
         Where the newest records are kept for others.
+    attach : sequence of str
+        Which of ``@key`` and ``@header.NAME`` to pass with messages.
 
     Raises
     ------
@@ -75,6 +77,7 @@ class KafkaSource:
         max_message_bytes: int = MAX_LINE_BYTES,
         buffer_bytes: int = 32 * 2**20,
         recent: RecentRecords | None = None,
+        attach: Sequence[str] = (),
     ) -> None:
         if format not in ("json", "text"):
             raise InputError(f"format of Kafka messages must be json or text, got {format!r}")
@@ -84,7 +87,7 @@ class KafkaSource:
         self._options = read_options() if options is None else options
         self._text, self._on_gap, self._group = format == "text", on_gap, group
         self._max_message_bytes, self._buffer_bytes = max_message_bytes, buffer_bytes
-        self._recent = recent
+        self._recent, self._attach = recent, attach
         self._parts: dict[TopicPartition, Partition] = {}
         self._order: list[Partition] = []
         self._begun = self._closed = False
@@ -171,7 +174,7 @@ class KafkaSource:
 
     def reader(self) -> KafkaRanges:
         """Return a reader of ranges of these topics, for other processes."""
-        return KafkaRanges(self.address, self._options, self._text, self._max_message_bytes)
+        return KafkaRanges(*self._reading())
 
     def committed(self, position: Position) -> None:
         """Commit offsets to the broker under the group's name, for monitoring; errors are only logged."""
@@ -195,6 +198,10 @@ class KafkaSource:
         self._last_warning.close()
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
+    def _reading(self) -> tuple[TopicAddress, ClientOptions, bool, int, Sequence[str]]:
+        """Return the arguments of a reader of ranges."""
+        return self.address, self._options, self._text, self._max_message_bytes, self._attach
+
     def _fill(self, timeout: float) -> None:
         """Add fetched records to the buffers of their partitions."""
         if time.monotonic() - self._discovered > _DISCOVERY_INTERVAL:
@@ -216,7 +223,7 @@ class KafkaSource:
         for tp, records in found.items():
             if self._recent is not None:
                 self._recent.add(self._parts[tp].name, records)
-            self._parts[tp].add(RecordColumns.of(records), now, self._text, self._max_message_bytes)
+            self._parts[tp].add(RecordColumns.of(records, self._attach), now, self._text, self._max_message_bytes)
         for tp, part in self._parts.items():
             part.end = max(part.end, self._consumer.highwater(tp) or 0)
 

@@ -10,6 +10,7 @@ import typer
 from vmfstream import __version__
 from vmfstream.cli import decide, follow, labelling, look, papers, report, snapshot
 from vmfstream.cli.grouped_help import GroupedHelp
+from vmfstream.cli.logs import tell_error
 from vmfstream.cli.options import FORMER_NAMES
 from vmfstream.errors import VmfstreamError
 
@@ -36,7 +37,7 @@ def main() -> None:
     try:
         app()
     except VmfstreamError as error:
-        typer.secho(f"vmfstream: {error}", err=True, fg=typer.colors.RED)
+        tell_error(str(error))
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vmfstream.cli.logs import ProgressLog, tell, tell_error
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,28 +28,25 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
 
-def start_logging(verbose: bool) -> None:
-    """Write log messages to standard error: warnings, with ``verbose`` also information."""
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s")
-    # the Kafka client logs every attempt to connect, Dask every worker; vmfstream logs itself what matters of these
-    for library in ("kafka", "distributed"):
-        logging.getLogger(library).propagate = verbose
-        logging.getLogger(library).addHandler(logging.NullHandler())
-
-
 class Stop:
     """Whether a signal asked the command to stop, and the exit code to end with then."""
 
     def __init__(self) -> None:
         self.code: int | None = None
+        self._asked_at = time.monotonic()
 
     def __call__(self) -> bool:
-        """Tell whether to stop."""
+        """Tell whether to stop; a loop asks this at every step."""
+        self._asked_at = time.monotonic()
         return self.code is not None
+
+    def silence(self) -> float:
+        """Return the seconds since the last step of the loop."""
+        return time.monotonic() - self._asked_at
 
     def ask(self, number: int, frame: object = None) -> None:
         """Handle a signal: the first asks for a clean end, the second interrupts at once."""
-        if self():
+        if self.code is not None:
             raise KeyboardInterrupt
         self.code = INTERRUPTED if number == signal.SIGINT else 0
 
@@ -105,7 +103,7 @@ def conclude(
     if not engine.finished and engine.epoch:
         raise typer.Exit(stop.code or 0)
     if wrong:
-        typer.secho(f"vmfstream: {'; '.join(wrong)}", err=True, fg=typer.colors.RED)
+        tell_error("; ".join(wrong))
     if stay is not None:
         stay()
     if wrong:
@@ -182,13 +180,13 @@ def dashboard_if(wanted: bool, run_file: Path, port: int, leave: bool) -> Iterat
     from vmfstream.dashboards.app import beside
 
     with beside(run_file, port=port) as url:
-        typer.echo(f"dashboard: {url}", err=True)
+        tell(f"dashboard: {url}")
 
         def stay() -> None:
             asked = threading.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: asked.set())
-            typer.echo(f"the page stays at {url} until Ctrl-C; afterwards: vmfstream dashboard {run_file}", err=True)
+            tell(f"the page stays at {url} until Ctrl-C; afterwards: vmfstream dashboard {run_file}")
             asked.wait()
 
         yield None if leave else stay
@@ -221,10 +219,12 @@ def stopping() -> Iterator[Stop]:
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Stop]]:
     """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `Stop` that handles signals."""
-    with counting(title, total) as (tell, stop):
+    with counting(title, total) as (show, stop):
+        logged = ProgressLog()
 
         def observe(now: loop.Progress) -> None:
-            tell(now.documents, now.rejected, f"slice {now.slice}")
+            show(now.documents, now.rejected, f"slice {now.slice}")
+            logged(now)
 
         yield observe, stop
 
@@ -235,11 +235,11 @@ def counting(title: str, total: int | None = None) -> Iterator[tuple[Callable[..
     with stopping() as stop, _bar(timed=total is not None) as bar:
         task = bar.add_task(title, total=total, note="")
 
-        def tell(documents: int, rejected: int, note: str = "") -> None:
+        def show(documents: int, rejected: int, note: str = "") -> None:
             parts = [note] * bool(note) + [f"{rejected} rejected"] * bool(rejected)
             bar.update(task, completed=documents + rejected, note=", ".join(parts))
 
-        yield tell, stop
+        yield show, stop
 
 
 def table_console() -> Console:

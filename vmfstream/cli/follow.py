@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_if, progress, start_logging
+from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_if, progress
 from vmfstream.cli.diagnosis import MOST_LATE, MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
+from vmfstream.cli.logs import start_logging
 from vmfstream.cli.options import (
+    REGISTRY_VARIABLE,
     Config,
     CorpusArgument,
     Dashboard,
@@ -29,6 +32,7 @@ from vmfstream.cli.options import (
     KeptDocuments,
     Kinds,
     LivingTopics,
+    LogFormat,
     MaxLate,
     MaxRejected,
     Namer,
@@ -39,6 +43,7 @@ from vmfstream.cli.options import (
     RefitBudget,
     Renamed,
     Sample,
+    SchemaRegistryOption,
     Seed,
     SlicesOption,
     SmoothedStories,
@@ -161,6 +166,7 @@ def replay(
     dashboard_port: Port = 8050,
     exit: Exit = False,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Follow a file or corpus in the order of its documents' times.
 
@@ -179,7 +185,7 @@ def replay(
     from vmfstream.replay.run import open_replay
     from vmfstream.runfile.writer import RunFile
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     code = {"tokeniser": tokeniser, "embed": embed}
     run_file = run_file_of(out, corpus)
@@ -304,6 +310,7 @@ def run(
             rich_help_panel=KAFKA,
         ),
     ] = "json",
+    schema_registry: SchemaRegistryOption = None,
     on_gap: Annotated[
         str,
         typer.Option(
@@ -350,7 +357,12 @@ def run(
     ] = "headers",
     metrics_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port to serve metrics for Prometheus at.", rich_help_panel=OUTPUT),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port to serve metrics for Prometheus at, and beside them /healthz and /readyz.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     metrics_address: Annotated[
         str, typer.Option(help="Address to serve metrics at.", rich_help_panel=OUTPUT)
@@ -361,6 +373,7 @@ def run(
     dashboard_port: Port = 8050,
     exit: Exit = False,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Follow a source in the order in which it delivers documents.
 
@@ -385,7 +398,7 @@ def run(
     from vmfstream.engine.snapshots.background import background_snapshots
     from vmfstream.runfile.writer import RunFile
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     code = {"tokeniser": tokeniser, "embed": embed}
     if metrics_port is None and metrics_address != "127.0.0.1":
@@ -405,6 +418,7 @@ def run(
     check_outputs(run_file, html)
     options = read_options(config)
     reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
+    reading["schema_registry"] = schema_registry
     recent = RecentRecords() if labels and not (workers or executor) else None
     if recent is not None:
         reading["recent"] = recent
@@ -412,6 +426,7 @@ def run(
     if topic is None:
         piped = is_piped(source)
         of_topics = {"--on-gap": on_gap != "fail", "--group": group is not None}
+        of_topics["--schema-registry"] = schema_registry not in (None, os.environ.get(REGISTRY_VARIABLE))
         only_kafka(source, of_topics | {"--format": format != "json" and not piped})
         reading = stdin_options(format) if piped else file_options(slices, encoding, delimiter)
     opened, codec = opened_with_codec(
@@ -463,7 +478,7 @@ def run(
             with (
                 progress(opened.name, opened.total) as (observe, stop),
                 background_snapshots(observe, run_file, snapshot_every, kinds, code) as noticed,
-                observers(run_file, noticed, **wishes) as notify,
+                observers(run_file, noticed, silence=stop.silence, **wishes) as notify,
                 executor_of(executor, workers) as pool,
             ):
                 engine = follow(
@@ -520,6 +535,7 @@ def publish(
     delimiter: Delimiter = None,
     config: Config = None,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Send the documents of a file or corpus to a Kafka topic.
 
@@ -535,7 +551,7 @@ def publish(
     from vmfstream.connectors.kafka.publisher import COMPRESSIONS, publish_documents
     from vmfstream.replay.run import open_replay
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     address, options = parse_address(topic), read_options(config)
     if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {topic}")

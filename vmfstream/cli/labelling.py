@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import WRONG_INPUT, start_logging, stopping
+from vmfstream.cli.console import WRONG_INPUT, stopping
 from vmfstream.cli.diagnosis import MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA
+from vmfstream.cli.logs import start_logging, tell, tell_error
 from vmfstream.cli.options import (
     Config,
     Delimiter,
     Encoding,
     IdField,
+    LogFormat,
     MaxRejected,
     NamedModel,
     NamedTokeniser,
+    SchemaRegistryOption,
     TextField,
     TimeField,
     TimeFormat,
@@ -101,6 +104,7 @@ def label(
     message_format: Annotated[
         str, typer.Option(help="Format of a Kafka topic's messages: json or text.", rich_help_panel=KAFKA)
     ] = "json",
+    schema_registry: SchemaRegistryOption = None,
     wait: Annotated[
         bool,
         typer.Option(
@@ -110,6 +114,7 @@ def label(
         ),
     ] = False,
     verbose: Verbose = False,
+    log_format: LogFormat = "text",
 ) -> None:
     """Label new documents by a run, without learning from them.
 
@@ -128,7 +133,7 @@ def label(
     from vmfstream.connectors.kafka.options import read_options
     from vmfstream.frozen.model import FrozenModel
 
-    start_logging(verbose)
+    start_logging(verbose, log_format)
     check_format(format)
     frozen = FrozenModel.load(model, at, tokeniser=tokeniser, embed=embed)
     if topics_from is not None:
@@ -137,10 +142,10 @@ def label(
         wanted = f"vectors of {frozen.dimension} numbers: name their field by --vector" if frozen.dimension else "texts"
         raise InputError(f"{model} labels {wanted}")
     if not frozen.follows_stories:
-        typer.echo(f"no stories: {'they are known for now only' if at else 'this run follows none'}", err=True)
+        tell(f"no stories: {'they are known for now only' if at else 'this run follows none'}")
     reading: dict[str, Any] = {}
     if source.lower().startswith("kafka:"):
-        reading = {"options": read_options(config), "format": message_format}
+        reading = {"options": read_options(config), "format": message_format, "schema_registry": schema_registry}
     elif not is_piped(source):
         reading = file_options("1", encoding, delimiter)  # rows need no time
     no_file_options(source, encoding, delimiter)
@@ -256,7 +261,7 @@ class _Rejections:
     def add(self, some: Sequence[Rejected]) -> None:
         for one in some:
             if self._kinds.total() < _TOLD:
-                typer.echo(_printable(f"rejected: {one.part} at {one.offset}: {one.reason}"), err=True)
+                tell(_printable(f"rejected: {one.part} at {one.offset}: {one.reason}"))
             kind = one.reason.partition(":")[0]
             self._kinds[kind] += 1
             self._samples.setdefault(kind, one.reason)
@@ -265,12 +270,11 @@ class _Rejections:
         """Print how many there were; tell whether they are more than a share of ``most``."""
         total = self._kinds.total()
         for kind, number in self._kinds.most_common(10) if total > _TOLD else ():
-            typer.echo(_printable(f"rejected: {number:,} x {self._samples[kind]}"), err=True)
-        typer.echo(f"labelled: {labelled:,} documents, {total:,} rejected", err=True)
+            tell(_printable(f"rejected: {number:,} x {self._samples[kind]}"))
+        tell(f"labelled: {labelled:,} documents, {total:,} rejected")
         share = total / max(labelled + total, 1)
         if share > most:
-            text = f"vmfstream: {share:.1%} of the messages were rejected, more than --max-rejected {most:g}"
-            typer.secho(text, err=True, fg=typer.colors.RED)
+            tell_error(f"{share:.1%} of the messages were rejected, more than --max-rejected {most:g}")
         return share > most
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from contextlib import nullcontext
 from itertools import chain
@@ -12,8 +13,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from vmfstream.cli.console import start_logging, write_page
-from vmfstream.cli.options import Config, Host, IdField, Port, ReadingOption, RunFileArgument, TextField, TimeField
+from vmfstream.cli.console import write_page
+from vmfstream.cli.logs import start_logging
+from vmfstream.cli.options import (
+    Config,
+    Host,
+    IdField,
+    Port,
+    ReadingOption,
+    RunFileArgument,
+    SchemaRegistryOption,
+    TextField,
+    TimeField,
+)
 from vmfstream.cli.row_output import print_rows
 from vmfstream.errors import InputError
 
@@ -41,6 +53,8 @@ def dashboard(
 
     start_logging(False)
     serve(run_file, host, port, show=open, tell=typer.echo)
+    sys.stdout.flush()
+    os._exit(0)  # nothing is left to write, and to take all modules apart lasts longer than to end the server
 
 
 def export(
@@ -297,6 +311,7 @@ def doctor(
     text: TextField = None,
     id: IdField = None,
     config: Config = None,
+    schema_registry: SchemaRegistryOption = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print only where the time of the run that wrote the run file went.")
     ] = False,
@@ -340,7 +355,7 @@ def doctor(
     failed = False
     checks = [
         examine(run_file, deep=deep),
-        *(examine_topics(url, read_options(config), codec, run_file) for url in topics),
+        *(examine_topics(url, read_options(config), codec, run_file, schema_registry) for url in topics),
     ]
     for check in chain.from_iterable(checks):
         failed |= not check.good

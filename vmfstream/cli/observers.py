@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from vmfstream.cli.diagnosis import Check
 from vmfstream.engine.loop.settings import Observer, Progress
 from vmfstream.errors import InputError, VmfstreamError
-from vmfstream.protocols import Codec
 from vmfstream.records import Rejected
 
 if TYPE_CHECKING:
+    from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
     from vmfstream.connectors.kafka.recent import RecentRecords
     from vmfstream.engine.observers.delivery import Delivery, InThread, Sender
@@ -43,11 +43,12 @@ def observers(
     recent: RecentRecords | None = None,
     metrics_port: int | None = None,
     metrics_address: str = "127.0.0.1",
+    silence: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Observer]:
     """Yield one observer of an engine that calls all observers asked for; deliver what is left at the end.
 
     What goes to one cluster is one transaction for each commit. ``latency`` counts labels, and ``recent`` has messages
-    that were just read.
+    that were just read; ``silence`` tells the seconds since the loop's last step.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def observers(
         if metrics_port is not None:
             from vmfstream.engine.observers.prometheus import Exposition
 
-            exposition = Exposition(metrics_port, metrics_address, latency if labels else None)
+            exposition = Exposition(metrics_port, metrics_address, latency if labels else None, silence)
             stack.callback(exposition.close)
             watching.append(exposition)
         for delivery in deliveries:
@@ -194,7 +195,13 @@ def _dead_of_epoch(
         )
 
 
-def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Path | None = None) -> Iterator[Check]:
+def examine_topics(
+    url: str,
+    options: ClientOptions,
+    codec: FieldCodec,
+    run_file: Path | None = None,
+    schema_registry: str | None = None,
+) -> Iterator[Check]:
     """Check topics: that the cluster answers, that they exist, how far the run file is behind, and one message."""
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.inspection import lag, newest_message, offset_ranges
@@ -217,7 +224,7 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Pat
             waiting, gone = lag(ranges, Reader(run_file).position())
             lost = f"; {gone:,} earlier ones were deleted unread, see --on-gap" if gone else ""
             yield Check("lag", f"{waiting:,} messages that {run_file} has not read{lost}", not gone)
-        found = newest_message(address, options, codec, ranges)
+        found = newest_message(address, options, codec, ranges, schema_registry)
         if found is None:
             yield Check("sample", "there is no message yet")
         elif isinstance(found, Rejected):

@@ -46,7 +46,7 @@ TimeField = Annotated[
     typer.Option(
         "--time",
         help="Field or column that holds the document's time, such as date or meta.published; by default the first "
-        "with a usual name.",
+        "with a usual name. Of Kafka messages also @message, the time of the message, or @header.NAME.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -62,7 +62,8 @@ IdField = Annotated[
     str | None,
     typer.Option(
         "--id",
-        help="Field or column that holds the document's id, by which repeated documents are recognised.",
+        help="Field or column that holds the document's id, by which repeated documents are recognised. Of Kafka "
+        "messages also @key, @key.NAME or @header.NAME.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -293,6 +294,21 @@ Config = Annotated[
     ),
 ]
 
+REGISTRY_VARIABLE = "VMFSTREAM_SCHEMA_REGISTRY"
+"""Environment variable with the URL of a schema registry, which may hold a password."""
+
+SchemaRegistryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--schema-registry",
+        metavar="URL",
+        envvar=REGISTRY_VARIABLE,
+        help="Schema registry with Confluent's API: messages are Avro, Protobuf or JSON, as their schemas say (extras: "
+        "avro, protobuf). It may be https://user:password@host, then better in the environment.",
+        rich_help_panel=KAFKA,
+    ),
+]
+
 # --- output
 
 Out = Annotated[
@@ -379,6 +395,16 @@ Exit = Annotated[
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Log progress and connections to standard error.", rich_help_panel=OUTPUT),
+]
+
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        "--log-format",
+        help="text, or json: one object a line on standard error, with progress, warnings and errors, for log "
+        "collectors.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 # --- performance

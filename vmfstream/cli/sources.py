@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
+from vmfstream.cli.options import only_kafka
 from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.files import FileSource
@@ -28,8 +29,10 @@ def opened_with_codec(source: str, reading: Mapping[str, Any], **fields: Any) ->
     InputError
         If it cannot be opened, or none of the first rows of a file is a document.
     """
-    opened = open_source(source, **reading)
-    codec = FieldCodec(unit="offset" if source.lower().startswith("kafka:") else "line", **fields)
+    of_kafka = source.lower().startswith("kafka:")
+    codec = FieldCodec(unit="offset" if of_kafka else "line", **fields)
+    only_kafka(source, {name: True for name in codec.attached} if not of_kafka else {})
+    opened = open_source(source, **reading, **({"attach": codec.attached} if of_kafka else {}))
     if isinstance(opened, FileSource | FolderSource) and not opened.path.is_fifo():
         with closing(open_source(source, **reading)) as again:
             look_at(codec, again.poll(ROWS, 0.0), opened.name)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.connectors.codecs import SURPLUS, FieldCodec, parse_time
+from vmfstream.connectors.codecs import SURPLUS, FieldCodec, Refusal, parse_time
 from vmfstream.records import Document, Message, Rejected
 
 GOOD = {"id": 7, "time": "2024-05-06", "text": "words", "title": "Title"}
@@ -371,3 +371,26 @@ def test_plain_json_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_message_knows_about_how_much_room_it_takes() -> None:
     assert message(b"x" * 900).size == 1000
     assert message({"text": "x" * 900, "n": 5}).size == 1008
+
+
+def test_keys_and_headers_of_messages_stand_for_fields() -> None:
+    codec = FieldCodec(id="@key", time="@header.published", title="@header.ce.title")
+    assert codec.attached == ("@key", "@header.published", "@header.ce.title")
+    attached = {"@key": b"k-1", "@header.published": b"1999-05", "@header.ce.title": None}
+    document = accept({"text": "words", "id": "other", "time": "2020"}, codec, attached=attached)
+    assert (document.id, document.time.year, document.title) == ("k-1", 1999, "words")
+    number = attached | {"@key": (-2).to_bytes(8, "big", signed=True)}  # as Kafka's LongSerializer writes
+    assert accept({"text": "words"}, codec, attached=number).id == "fffffffffffffffe"
+    assert accept({"text": "words"}, codec, attached=attached | {"@key": None}).id == "f.jsonl:6"
+    assert "no time: expected @header.published" in reason(b'{"text": "words"}', codec)
+    documents = codec.decode_all([message(b'{"text": "words"}', attached=attached), message(b'{"text": "words"}')])
+    assert documents.id[0] == "k-1"
+    assert list(documents.rejected) == [1]
+    assert FieldCodec(id="@key.number").attached == ("@key",)
+    assert accept({"text": "a", "time": "2020"}, FieldCodec(id="@key.n"), attached={"@key": {"n": 5}}).id == "5"
+
+
+def test_a_column_may_have_any_name() -> None:
+    row = {"id": "1", "time": "2020", "text": "words", "refused": "no", "reason": "none", "excerpt": "x"}
+    assert FieldCodec().decode(message(row)).id == "1"  # type: ignore[union-attr]
+    assert reason(Refusal("it is no document", "its beginning")) == "it is no document"

@@ -7,22 +7,32 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from vmfstream.connectors.codecs import FieldCodec, Refusal
 from vmfstream.connectors.kafka.partitions import Partition, RecordColumns, take_earliest
-from vmfstream.records import Message
+from vmfstream.records import Message, Rejected
 
 
 def test_columns_hold_what_a_consumer_returns() -> None:
     records = [
-        SimpleNamespace(offset=offset, timestamp=time, value=value)
+        SimpleNamespace(offset=offset, timestamp=time, value=value, key=b"k%d" % offset, headers=[("by", b"Ann")])
         for offset, time, value in [(4, 10, b"abc"), (5, -1, None), (9, 7, b"")]
     ]
     columns = RecordColumns.of(records)
+    assert columns.attached is None
     assert columns.offset.tolist() == [4, 5, 9]
     assert columns.time.tolist() == [10, -1, 7]
-    assert columns.value == [b"abc", b"", b""]
+    assert columns.value == [b"abc", Refusal("no value: a tombstone of key b'k5'"), b""]
     assert columns.length.tolist() == [3, 0, 0]
     some = columns.between(5, 9)
-    assert (some.offset.tolist(), some.value) == ([5], [b""])
+    assert (some.offset.tolist(), some.value) == ([5], columns.value[1:2])
+    with_keys = RecordColumns.of(records, ("@key", "@header.by", "@header.at")).between(9, 10)
+    assert with_keys.attached == [{"@key": b"k9", "@header.by": b"Ann", "@header.at": None}]
+    (message,) = with_keys.messages("t:0", True, 100)
+    assert (message.value, message.attached) == ({"text": b""}, with_keys.attached[0])
+    tombstone = columns.messages("t:0", True, 100)[1]
+    rejected = FieldCodec().decode(tombstone)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason == "no value: a tombstone of key b'k5'"
     assert columns.between(0, 100) is columns
     assert len(RecordColumns.of([])) == len(columns.between(6, 9)) == 0
 
