@@ -18,9 +18,10 @@ pytestmark = [pytest.mark.broker, pytest.mark.thorough]
 
 
 def commands(page: str) -> list[str]:
-    """Return the commands of a page that read Kafka in this process or in others of this machine."""
+    """Return the commands of a page that read Kafka in this process or in others of this machine, without a registry."""
     text = (pages.ROOT / page).read_text(encoding="utf-8")
-    lines = [line for block in pages.blocks(text) if block.language == "console" for line in pages.shell_lines(block)]
+    shown = [block for block in pages.blocks(text) if block.language == "console"]
+    lines = [line for block in shown if "REGISTRY" not in block.text for line in pages.shell_lines(block)]
     return [line for line in lines if "kafka://" in line and "dask://" not in line]
 
 

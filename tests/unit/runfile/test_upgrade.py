@@ -117,6 +117,8 @@ def test_a_file_that_cannot_be_written_says_what_to_do() -> None:
         assert Reader(path).newest().epoch == 3
 
 
-def test_a_run_file_is_no_saved_tracker(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not saved by a TopicTracker"):
-        TopicTracker.load(unpacked("run", tmp_path))
+def test_a_tracker_reads_an_older_run_file_and_does_not_go_on(tmp_path: Path) -> None:
+    tracker = TopicTracker.load(unpacked("run", tmp_path))
+    assert {row["slice"] for row in tracker.topics()} == {"2001", "2002"}
+    with pytest.raises(InputError, match="the run of a command is continued by it"):
+        tracker.learn(["harbour ship crane"], 2004)
