@@ -113,9 +113,10 @@ class Vocabulary:
         self.capacity, self.min_df, self.max_df_share, self.fade = capacity, min_df, max_df_share, fade
         self.stem = stem
         self._stem = None if stem is None else stemmer(stem)
-        stops = sorted(
-            {token for word in [*stop_words_of(stop_words), *extra_stop_words] for token in self.tokeniser.tokens(word)}
-        )
+        given = [*stop_words_of(stop_words), *extra_stop_words]
+        found = WordTable(sum(map(len, given)) + 1)
+        self.tokeniser.runs(given, found)
+        stops = sorted(map(found.word, range(len(found))))
         self._stops = len(stops)
         self._stop_digest = hashlib.blake2b("\n".join(stops).encode(), digest_size=8).hexdigest()
         # the surface forms, stop words first; without stemming a form is a term
