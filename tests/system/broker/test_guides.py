@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.thorough]
 
 
 def commands(page: str) -> list[str]:
-    """Return the commands of a page that read Kafka in this process or in others of this machine, without a registry."""
+    """Return the commands of a page that read Kafka, in processes of this machine and without a registry."""
     text = (pages.ROOT / page).read_text(encoding="utf-8")
     shown = [block for block in pages.blocks(text) if block.language == "console"]
     lines = [line for block in shown if "REGISTRY" not in block.text for line in pages.shell_lines(block)]
