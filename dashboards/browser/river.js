@@ -154,7 +154,9 @@ function drawBandStories(band) {
     );
   const stories = storiesOfTopic(state.topic).largest;
   const lines = stories.length ? storyLines(band, stories) : [];
-  group.replaceChildren(...lines.map(([d, width]) => svgElement("path", { d, "stroke-width": width.toFixed(1) })));
+  group.replaceChildren(
+    ...lines.map(([path, width]) => svgElement("path", { d: path, "stroke-width": width.toFixed(1) })),
+  );
 }
 
 function svgElement(kind, attributes, text = "") {

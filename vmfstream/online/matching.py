@@ -12,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_dots, column_norms
 from vmfstream.online import filtering
-from vmfstream.online.hindsight import after_fit_from_nothing
 from vmfstream.online.settings import TrackerSettings
+from vmfstream.online.smoothed_window import after_fit_from_nothing
 from vmfstream.online.state import Matrix, TrackState, Vector, WindowSlice
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.online.window import Refit

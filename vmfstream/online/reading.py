@@ -12,8 +12,8 @@ from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
 from vmfstream.online.belief import current_belief, label, lowest_cosine, posterior, predicted_belief, score, up_to_date
 from vmfstream.online.births import new_topic_log_density
-from vmfstream.online.hindsight import as_it_was, begun, labels
 from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
+from vmfstream.online.smoothed_window import as_it_was, begun, labels
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
 from vmfstream.protocols import DocumentTopics
 
@@ -124,7 +124,7 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
     """Describe the topics of the slices that are still in the window given all of its documents, oldest first.
 
     A topic begins with its birth and its first document, and those that have ended since are there too: see
-    `vmfstream.online.hindsight`.
+    `vmfstream.online.smoothed_window`.
     """
     if not state.window:
         return []

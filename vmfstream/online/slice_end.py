@@ -30,11 +30,11 @@ from vmfstream.online.belief import (
 from vmfstream.online.decisions import with_decisions
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
-from vmfstream.online.hindsight import as_it_was, begun, labels, with_holders, without_oldest
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
+from vmfstream.online.smoothed_window import as_it_was, begun, labels, with_holders, without_oldest
 from vmfstream.online.state import (
     Matrix,
     OpenSlice,

@@ -11,11 +11,11 @@ from tests.unit.engine.documents import engine, track_state, years
 from tests.unit.online.streams import LIVING, Story, begun, learn, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.online import serialization
-from vmfstream.online.hindsight import Window
-from vmfstream.online.hindsight import begun as shown
 from vmfstream.online.reading import smoothed
 from vmfstream.online.results import TopicView
 from vmfstream.online.settings import TrackerSettings
+from vmfstream.online.smoothed_window import Window
+from vmfstream.online.smoothed_window import begun as shown
 from vmfstream.online.state import NEVER, TrackState
 from vmfstream.records import Event
 
