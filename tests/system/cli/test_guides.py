@@ -22,11 +22,12 @@ ELSEWHERE = {
     r"--dashboard|^vmfstream dashboard": "serves until Ctrl-C: tests/system/cli/test_served.py, tests/system/browser",
     r"^vmfstream replay (nips|nyt) ": "needs a corpus: tests/corpus",
     r"^vmfstream reproduce ": "takes hours: tests/corpus/papers",
+    r"^docker |^export ": "needs containers or a registry: tests/contract/test_operations.py, broker/test_schemas.py",
 }
 """Commands that do not run here, and why."""
 
 RUN = {"README.md", "correcting.md", "embeddings.md", "files.md", "gallery.md", "install.md", "languages.md", "page.md"}
-RUN |= {"run-file.md"}
+RUN |= {"index.md", "run-file.md"}
 
 
 def shown(page: Path) -> Iterator[str]:
