@@ -122,7 +122,8 @@ def spoilt(**fields: Any) -> bytes:
 
 # what the reason must match, and messages that give it
 HOSTILE: dict[str, list[bytes | None]] = {
-    "^empty:": [b"", None],
+    "^empty:": [b""],
+    "^no value: a tombstone": [None],
     "^not JSON:": [
         b"{",
         b'{"text": "a b", }',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import zipfile
@@ -166,7 +167,7 @@ def test_newer_formats_and_moments_are_told(folder: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_told(model: FrozenModel, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot write the model"):
+    with pytest.raises(InputError, match=r"cannot write .*no folder"):
         model.save(tmp_path / "no folder" / "model.zip")
 
 
@@ -177,8 +178,7 @@ def test_a_model_that_cannot_be_written_leaves_nothing(
     def full(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match="No space left on device"):
         model.save(tmp_path / name)
     assert not list(tmp_path.iterdir())
