@@ -39,12 +39,10 @@ def test_a_file_is_written_whole_or_not_at_all(
     folders.write_file(target, content)
     assert target.read_bytes() == (content if isinstance(content, bytes) else content.encode())
 
-    def half(path: Path, data: bytes) -> int:
-        with path.open("wb") as file:
-            file.write(data[:2])
+    def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_bytes", half)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match=r"cannot write .*page\.html: No space left on device"):
         folders.write_file(target, content)
     assert target.read_bytes() == (content if isinstance(content, bytes) else content.encode())

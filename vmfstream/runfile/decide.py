@@ -59,7 +59,7 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     keys = {inbox.put(one, name).key for one in wanted}
     with suppress(StoreLocked), lease(path):  # a run that is writing takes them itself
         _give_names(path, inbox, name, timeout)
-    return keys.isdisjoint(one.key for one in inbox.read(name))
+    return keys.isdisjoint(inbox.keys())
 
 
 def _topics(connection: duckdb.DuckDBPyConnection) -> tuple[list[int], list[int]]:

@@ -69,6 +69,10 @@ class Inbox:
         sync_folder(self.folder)
         return Decision(one.key, moment_of(now), one.kind, one.topic, one.other, one.text)
 
+    def keys(self) -> set[str]:
+        """Return the keys of all decisions that wait, whether they can be read or not."""
+        return {_key(name) for name in self._names()}
+
     def read(self, run: str) -> list[Decision]:
         """Return the decisions for a run, in the order in which they were made.
 
@@ -78,12 +82,11 @@ class Inbox:
         for name in self._names():
             try:
                 body = json.loads((self.folder / name).read_text(encoding="utf-8"))
-                key = name.removesuffix(_SUFFIX).partition("-")[2]
                 text, kind = str(body["text"]), str(body["kind"])
                 if kind not in KINDS:
                     raise ValueError(f"there are no decisions of the kind {kind!r}")
                 made = moment_of(int(body["made"]))
-                one = Decision(key, made, kind, int(body["topic"]), int(body["other"]), text)
+                one = Decision(_key(name), made, kind, int(body["topic"]), int(body["other"]), text)
                 wanted = str(body["run"])
             except FileNotFoundError:  # removed by the run since
                 continue
@@ -103,7 +106,7 @@ class Inbox:
         """
         names = self._names()
         for name in names:
-            if name.removesuffix(_SUFFIX).partition("-")[2] in keys:
+            if _key(name) in keys:
                 try:
                     (self.folder / name).unlink(missing_ok=True)
                 except OSError as error:
@@ -125,3 +128,7 @@ class Inbox:
         if name not in self._told:
             self._told.add(name)
             log.warning("the decision in %s %s; it is left out", self.folder / name, why)
+
+
+def _key(name: str) -> str:
+    return name.removesuffix(_SUFFIX).partition("-")[2]

@@ -107,7 +107,9 @@ def settle(journal: Journal, run_file: Path, file: BinaryIO) -> None:
     if all(_same_pages(journal, file)):
         changed = [at for at, block in journal.blocks.items() if os.pread(descriptor, len(block), at) != block]
         for at in changed:
-            os.pwrite(descriptor, journal.blocks[at], at)
+            file.seek(at)
+            file.write(journal.blocks[at])
+        file.flush()  # unlike `os.pwrite`, this goes on after a part was written
         os.fsync(descriptor)
         if changed or logs:
             _logger.warning("%s: the last transaction was cut off and is undone; the run goes on before it", run_file)

@@ -42,9 +42,11 @@ from vmfstream.records import Commit
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.runfile.connection import connected
 from vmfstream.runfile.decide import decide
+from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.rollback import journal_of
+from vmfstream.runfile.stored_decisions import run_name
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import RunFile
 
@@ -315,8 +317,11 @@ def asked(path: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def decided(path: Path) -> str:
-    """Say what names people gave."""
-    return repr(asked(path, "select distinct kind, topic, text from decision"))
+    """Say what names people gave, whether they are in the run file or wait beside it."""
+    given = set(asked(path, "select kind, topic, text from decision"))
+    with connected(path, read_only=True, timeout=10.0) as connection:
+        waiting = Inbox(path).read(run_name(connection))
+    return repr(sorted(given | {(one.kind, one.topic, one.text) for one in waiting}))
 
 
 def main() -> None:
