@@ -18,8 +18,8 @@ from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.tokeniser import Tokeniser
 
-DOCUMENTS = 1_500
-SLICES = 15
+DOCUMENTS = 800
+SLICES = 8
 
 
 class Followed(NamedTuple):

@@ -17,8 +17,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.text.hashing import mixed32
-
 SIZE = 512
 _PLACES = 4
 
@@ -38,6 +36,13 @@ def projection(names: Iterable[bytes]) -> Projection:
         rows[:, place] = place * block + (mixed % np.uint32(block)).astype(np.int32)
         signs[:, place] = np.where(mixed >> np.uint32(31), 0.5, -0.5)  # four halves squared are one
     return rows, signs
+
+
+def mixed32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Mix 32 bits: the finaliser of MurmurHash3. Sketches are stored, so the results must never change."""
+    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return h ^ (h >> np.uint32(16))
 
 
 def sketch(project: Projection, directions: NDArray[np.float32]) -> NDArray[np.int8]:

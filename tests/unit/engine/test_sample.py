@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.unit.engine import documents
 from tests.unit.engine.documents import engine, years
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.loop.sample import Candidates, Sampler, _level, position_keys
+from vmfstream.engine.loop.sample import Candidates, Sampler, _level, mixed64, position_keys
 from vmfstream.records import Document, Documents, Sampled
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.writer import RunFile
@@ -174,3 +174,11 @@ def test_a_state_from_before_there_were_samples_begins_one() -> None:
     again = engine(MemorySource(years({2001: 60, 2002: 60, 2003: 20})), store, sample=50)
     again.run()
     assert sum(len(c.sampled.key) for c in store.commits if c.sampled is not None) > 0
+
+
+def test_bits_are_mixed_as_published() -> None:
+    """The first outputs of splitmix64 from the state 0."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+    with np.errstate(over="ignore"):
+        states = np.arange(3, dtype=np.uint64) * step
+    assert mixed64(states).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]

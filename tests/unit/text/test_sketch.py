@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.text.sketch import SIZE, projection, sketch
+from vmfstream.text.sketch import SIZE, mixed32, projection, sketch
 
 
 def _names(count: int) -> list[bytes]:
@@ -50,3 +50,8 @@ def test_every_number_is_used_about_equally() -> None:
     assert filled.min() > 0.75 * filled.mean()
     assert filled.max() < 1.25 * filled.mean()
     assert abs(float(project[1].mean())) < 0.01
+
+
+def test_bits_are_mixed_as_published() -> None:
+    """MurmurHash3's fmix32."""
+    assert mixed32(np.array([0, 1], np.uint32)).tolist() == [0, 0x514E28B7]

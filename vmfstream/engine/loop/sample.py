@@ -27,7 +27,6 @@ from vmfstream.engine.loop.document_buffer import (
 )
 from vmfstream.records import Arrays, Document, Documents, Novel, Sampled
 from vmfstream.text.encoders import Counted, CountStorage
-from vmfstream.text.hashing import mixed64
 
 Keys = NDArray[np.uint64]
 
@@ -204,6 +203,14 @@ def position_keys(parts: Sequence[str], offsets: NDArray[np.int64], seed: int) -
     part = np.array([codes[name] for name in parts], np.uint64)
     mixed = mixed64(offsets.astype(np.uint64)) ^ (part << np.uint64(32))
     return mixed64(mixed ^ np.uint64(crc32(f"sample {seed}".encode())))
+
+
+def mixed64(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix 64 bits: one step of splitmix64 [Steele, Lea, Flood 2014]. Keys are stored: the results must never change."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 def _level(sizes: Sequence[int], limit: int) -> int:
