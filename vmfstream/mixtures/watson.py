@@ -166,7 +166,7 @@ def fit(
     rng : numpy.random.Generator
     assignment : ``"soft"`` (EM) or ``"hard"`` (every row wholly to its likeliest component)
     estimator : how kappa is found: ``mle`` exactly, or by a bound of [Sra]: ``L``, ``B``, ``U``, ``BBG``
-    negative : whether components may be girdles, kappa < 0; never where fewer effective rows than dimensions have one
+    negative : whether components may be girdles, kappa < 0; never where no more effective rows than dimensions have one
     max_iter : int, largest number of M-steps
     tol : float, stop when the objective per row changes by less, in nats
     init : ``"k-means++"`` (labels of diametrical k-means), ``"random"`` (random responsibilities), responsibilities
