@@ -54,12 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     scikit-learn's checks of a class are shown with its first setting at every change, with others in ``make test-all``.
     """
-    shown: dict[tuple[Path, type], str] = {}
+    shown: dict[type, str] = {}
     for item in items:
         given = getattr(getattr(item, "callspec", None), "params", {})
         if {"estimator", "check"} <= given.keys():
             setting = repr(given["estimator"])
-            if setting != shown.setdefault((item.path, type(given["estimator"])), setting):
+            if setting != shown.setdefault(type(given["estimator"]), setting):
                 item.add_marker(pytest.mark.thorough)
         place = item.path.relative_to(TESTS).as_posix()
         shared = next((name for name in ("broker", "browser") if item.get_closest_marker(name)), place)

@@ -14,7 +14,6 @@ from nbclient import NotebookClient
 
 from tests.contract import pages
 from tests.data import corpus_file
-from tests.tiers import first_of
 from vmfstream.replay.corpora import get
 
 NOTEBOOKS = {path.stem: path for path in sorted((pages.ROOT / "docs" / "notebooks").glob("*.ipynb"))}
@@ -52,7 +51,8 @@ def test_there_are_these_notebooks() -> None:
     assert set(NOTEBOOKS) == {"embeddings", "news-stream", "your-papers"}
 
 
-@pytest.mark.parametrize("name", first_of(["your-papers", "news-stream"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["your-papers", "news-stream"])
 def test_notebooks_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAPERS", raising=False)
     shown, found = (printed(book) for book in (stored(name), run(name, tmp_path, monkeypatch)))
