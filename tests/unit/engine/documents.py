@@ -62,11 +62,12 @@ def engine(
     codec: FieldCodec | None = None,
     assigned: Assigned | None = None,
     threads: int = 1,
+    cold_starts: int = 5,
     **settings: Any,
 ) -> Engine:
     """An engine over a list or a source."""
     read = MemorySource(source) if isinstance(source, Iterable) else source
-    model = TrackerModel(TrackerSettings(topics=topics, window=window, threads=threads))
+    model = TrackerModel(TrackerSettings(topics=topics, window=window, cold_starts=cold_starts, threads=threads))
     cut = EngineSettings(Slicing.parse(slices), **settings)
     batches = LocalBatches(read, codec or FieldCodec(), cut, assigned)
     return Engine(read, encoder or TextEncoder(), model, store or MemoryStore(), cut, batches)

@@ -81,11 +81,12 @@ def ranged(
     topics: int = 3,
     window: int | None = None,
     range_messages: int = 100,
+    cold_starts: int = 5,
     **settings: Any,
 ) -> Engine:
     """An engine over parts."""
     cut = EngineSettings(Slicing.parse(slices), **settings)
-    model = TrackerModel(TrackerSettings(topics=topics, window=window, threads=1))
+    model = TrackerModel(TrackerSettings(topics=topics, window=window, cold_starts=cold_starts, threads=1))
     batches = RangedBatches(source, FieldCodec(), cut, TextEncoder, executor or InProcess(), range_messages)
     return Engine(source, TextEncoder(), model, store or MemoryStore(), cut, batches)
 

@@ -1,7 +1,8 @@
 """Whatever comes, and wherever a run is cut off, it ends as the run that nothing has disturbed.
 
-Hypothesis makes the schedules: documents in time, late, repeated, hostile or with wrong times, in a number of parts;
-cuts before a transaction, after it, and where the stream dries up; other numbers of workers afterwards.
+Hypothesis makes the schedules: documents in time, late, repeated, hostile or with wrong times; parts that are there
+from the beginning or come later, fall behind the others, or lack offsets; cuts before a transaction, after it, and
+where the stream dries up; other numbers of workers afterwards.
 
 python -m tests.unit.engine.test_schedules 100000
 """
@@ -9,6 +10,7 @@ python -m tests.unit.engine.test_schedules 100000
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,8 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tests.unit.engine.documents import committed, document, engine
 from tests.unit.engine.parts import Parts, ranged
 from tests.unit.engine.test_executor import Many
-from vmfstream.connectors.memory import ABORT, Aborted
-from vmfstream.records import Commit
+from vmfstream.connectors.memory import Aborted
+from vmfstream.records import Commit, Message, Position, Range
 from vmfstream.runfile.memory import MemoryStore
 
 CUT: dict[str, Any] = {
@@ -28,6 +30,7 @@ CUT: dict[str, Any] = {
     "batch_documents": 5,
     "window": 30,
     "topics": 2,
+    "cold_starts": 2,
     "documents": True,
     "sample": 9,
 }
@@ -54,26 +57,93 @@ class Store(MemoryStore):
             raise Cut
 
 
+class Polled:
+    """Messages of several parts in the order in which they arrive; where they end, the stream ends or dries up."""
+
+    name = "polled"
+    total = None
+
+    def __init__(self, arrived: list[Message], ends: bool) -> None:
+        self._arrived, self._left, self._ends = arrived, arrived, ends
+
+    @property
+    def exhausted(self) -> bool:
+        return self._ends and not self._left
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        if not self._left and not self._ends:
+            raise Aborted("the stream dries up")
+        found, self._left = self._left[:limit], self._left[limit:]
+        return found
+
+    def seek(self, position: Position) -> None:
+        self._left = [one for one in self._arrived if one.offset >= position.get(one.part, 0)]
+
+    def close(self) -> None:
+        pass
+
+
+class WithGaps(Parts):
+    """Parts that lack offsets, as topics do of which messages were removed."""
+
+    def __init__(self, arrived: list[Message], ends: Mapping[str, int]) -> None:
+        super().__init__({})
+        self._arrived, self._ends = arrived, dict(ends)
+
+    def extents(self, position: Position) -> Sequence[Range]:
+        return [Range(name, position.get(name, 0), end) for name, end in self._ends.items()]
+
+    def read(self, wanted: Range, limit: int) -> tuple[Sequence[Message], int]:
+        found = [one for one in self._arrived if one.part == wanted.part and wanted.first <= one.offset < wanted.last]
+        most = max(limit // 100, 1)
+        return found[:most], found[most].offset if len(found) > most else wanted.last
+
+
 class Schedules(RuleBasedStateMachine):
     """One stream and its runs."""
 
-    @initialize(parts=st.integers(0, 3))
-    def begin(self, parts: int) -> None:
-        """Choose one process (0 parts), or parts that workers read."""
-        self.parts: dict[str, list[Any]] = {f"p{number}": [] for number in range(max(parts, 1))}
-        self.workers, self.cuts = parts > 0, 0
-        self.store, self.year, self.count = Store(), 2001, 0
+    @initialize(parts=st.integers(1, 3), workers=st.booleans(), many=st.integers(0, 24))
+    def begin(self, parts: int, workers: bool, many: int) -> None:
+        """Choose how many parts there are at first, with how much, and whether one process or workers read them."""
+        self.ends = {f"p{number}": 0 for number in range(parts)}
+        self.arrived: list[Message] = []
+        self.behind: dict[str, list[Message]] = {}
+        self.workers, self.store, self.year, self.count = workers, Store(), 2001, 0
         self.begun = False  # what workers read is whole from the beginning
+        for at in range(many):
+            self._say(document(at, self.year), at)
 
-    @precondition(lambda self: not (self.workers and self.begun))
-    @rule(many=st.integers(1, 30), part=st.integers(0, 2), later=st.sampled_from([0, 0, 0, 1, 1, 2, 40]))
-    def documents(self, many: int, part: int, later: int) -> None:
-        """Documents of the newest year, or of a later one."""
+    def changes(self) -> bool:
+        """Return whether the stream may still become another."""
+        return not (self.workers and self.begun)
+
+    @precondition(changes)
+    @rule(
+        many=st.integers(1, 20),
+        part=st.integers(0, 2),
+        later=st.sampled_from([0, 0, 0, 1, 1, 2, 40]),
+        gap=st.sampled_from([0, 0, 1, 6]),
+    )
+    def documents(self, many: int, part: int, later: int, gap: int) -> None:
+        """Documents of the newest year, or of a later one, perhaps after offsets without a message."""
         self.year += later
+        self.ends[self._name(part)] += gap
         for _ in range(many):
             self._say(document(self.count, self.year), part)
 
-    @precondition(lambda self: not (self.workers and self.begun))
+    @precondition(changes)
+    @rule(new=st.booleans(), part=st.integers(0, 2))
+    def other_part(self, new: bool, part: int) -> None:
+        """A part that was not there; or one that falls behind, or that no longer does."""
+        name = self._name(part)
+        if new:
+            self.ends[f"p{len(self.ends)}"] = 0
+        elif name in self.behind:
+            self.arrived += self.behind.pop(name)
+        else:
+            self.behind[name] = []
+
+    @precondition(changes)
     @rule(
         part=st.integers(0, 2),
         kind=st.sampled_from(["late", *["repeated"] * 3, "far", *HOSTILE]),
@@ -93,16 +163,17 @@ class Schedules(RuleBasedStateMachine):
         """The stream gives nothing more, and the process is gone."""
         self.begun = True
         with pytest.raises(Aborted):
-            engine([*self.parts["p0"], ABORT], self.store, **CUT).run()
+            self._engine(self.store, 0, ends=False).run()
 
     @rule(commits=st.integers(1, 6), keeps=st.booleans(), workers=st.integers(1, 3))
     def cut_off(self, commits: int, keeps: bool, workers: int) -> None:
         """The process is gone before or after one of the next commits; with the stream as it is by now."""
         self.begun = True
+        if self.workers:
+            self._catch_up()
         self.store.left, self.store.keeps = commits, keeps
-        items = self.parts["p0"] if self.workers else [*self.parts["p0"], ABORT]
         with pytest.raises((Cut, Aborted)) if not self.workers else _maybe():
-            self._engine(self.store, items, workers).run()
+            self._engine(self.store, workers, ends=False).run()
         self.store.left = 0
 
     def teardown(self) -> None:
@@ -110,23 +181,32 @@ class Schedules(RuleBasedStateMachine):
         if not hasattr(self, "store"):
             return
         self.store.left = 0
-        self._engine(self.store, self.parts["p0"], 2).run()
+        self._catch_up()
+        self._engine(self.store, 2).run()
         wanted = MemoryStore()
-        self._engine(wanted, self.parts["p0"], 1).run()
+        self._engine(wanted, 1).run()
         assert committed(self.store) == committed(wanted)
-        known = sum(one.epoch.n + one.epoch.rejected for one in wanted.commits)
-        assert known == sum(map(len, self.parts.values()))
+        assert sum(one.epoch.n + one.epoch.rejected for one in wanted.commits) == len(self.arrived)
         rejected = [(one.part, one.offset) for commit in wanted.commits for one in commit.rejected]
         assert len(set(rejected)) == len(rejected) == sum(one.epoch.rejected for one in wanted.commits)
 
-    def _engine(self, store: MemoryStore, items: list[Any], workers: int) -> Any:
+    def _engine(self, store: MemoryStore, workers: int, ends: bool = True) -> Any:
         if not self.workers:
-            return engine(items, store, **CUT)
-        return ranged(Parts(self.parts), store, Many(workers), **CUT, range_messages=4)
+            return engine(Polled(self.arrived, ends), store, **CUT)
+        return ranged(WithGaps(self.arrived, self.ends), store, Many(workers), **CUT, range_messages=4)
 
     def _say(self, item: Any, part: int) -> None:
-        self.parts[f"p{part % len(self.parts)}"].append(item)
+        name = self._name(part)
+        self.behind.get(name, self.arrived).append(Message(name, self.ends[name], item))
+        self.ends[name] += 1
         self.count += 1
+
+    def _catch_up(self) -> None:
+        for name in list(self.behind):
+            self.arrived += self.behind.pop(name)
+
+    def _name(self, part: int) -> str:
+        return f"p{part % len(self.ends)}"
 
 
 class _maybe:
