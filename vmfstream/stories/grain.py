@@ -10,6 +10,16 @@ The cosine of L words with their distribution grows as sqrt(L) while most of the
 streams, see `docs/results.md`. Below .15 two documents hardly ever begin a story together; with a grain that is too low
 for them, long documents of all stories join the one that grew most.
 
+Documents of one length differ in how many of their words are those of their story, and a long one that has few of them
+is further from the mean direction than its length lets expect. So a document that is longer than a dozen words is
+judged a second time before it opens a story: at the coarsest grain, and it joins the story that is most probable then
+if that one stands out. Its cosine with the mean direction must be at least `NEARER` times that of any other story, and
+its mean product with the documents of the story at least as many times that with the documents of the other stories.
+Stories of one document do not count in the latter, for they may be more of the same; and there must be `OTHERS` stories
+of two documents or more to compare with: the first documents of a stream, when little is known of words, would join one
+story otherwise. Only words are judged a second time, that is, rows of a sparse matrix without vectors beside them, and
+only under the automatic grain.
+
 The concentration of a document is kappa = D grain / (1 - grain^2), its weight is that over the concentration at the
 coarsest grain, or at the given one.
 
@@ -33,6 +43,8 @@ and their number."""
 
 COARSEST, FINEST = 0.15, 0.5
 _SHORT = 12.0
+NEARER, OTHERS = 1.6, 5
+"""How clearly a story must stand out, and among how many others, for a document to join it at its second judgement."""
 
 
 @njit(cache=True, nogil=True)

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.stories.ends import merge_twin, retire, to_examine
-from vmfstream.stories.grain import COUNT, GRAINS, KAPPA_SQUARED, OPENING, PRIOR_SQUARED, grain_of, rescore, weight_of
+from vmfstream.stories.grain import (
+    COUNT,
+    GRAINS,
+    KAPPA_SQUARED,
+    NEARER,
+    OPENING,
+    OTHERS,
+    PRIOR_SQUARED,
+    grain_of,
+    rescore,
+    weight_of,
+)
 from vmfstream.stories.memory import (
     DOCUMENTS,
     DONE,
@@ -55,6 +66,7 @@ def _best(  # type: ignore[no-untyped-def]
     number,
     now,
     weight,
+    share,
     dense,
     model,
     scale,
@@ -77,8 +89,8 @@ def _best(  # type: ignore[no-untyped-def]
 ):
     """Return the slot of the most probable story, -1 for a new one; of equals the one with the smallest id.
 
-    Stories that are silent for too long, but not retired yet, do not count. ``vector`` is that beside the row, of no
-    length without one; its products are filled in.
+    Products ``dot`` count ``share`` times. Stories that are silent for too long, but not retired yet, do not count.
+    ``vector`` is that beside the row, of no length without one; its products are filled in.
     """
     kappa_squared, prior_squared, own = scale[KAPPA_SQUARED], scale[PRIOR_SQUARED], weight * weight
     best = scale[OPENING] + ell(model.dimension, math.sqrt(kappa_squared * own + prior_squared))
@@ -91,7 +103,7 @@ def _best(  # type: ignore[no-untyped-def]
     highest, most = -1, -np.inf
     for c in range(number):
         slot = candidates[c]
-        bounds[c] = ceiling[slot] + slope[slot] * (dot[slot] + 0.5 * own)
+        bounds[c] = ceiling[slot] + slope[slot] * (share * dot[slot] + 0.5 * own)
         if two:
             beside_dot[slot] = product_of(beside[slot], vector)
             bounds[c] += beside_slope[slot] * (beside_dot[slot] + 0.5 * own_beside)
@@ -111,7 +123,7 @@ def _best(  # type: ignore[no-untyped-def]
         silent = (size[slot] + 1.0) * math.log1p(gap / (model.tempo + last[slot] - first[slot]))
         if bounds[c] - silent < threshold:
             continue
-        joined = max(square[slot] + 2.0 * dot[slot] + own, 0.0)
+        joined = max(square[slot] + 2.0 * share * dot[slot] + own, 0.0)
         score = base[slot] - silent + ell(model.dimension, math.sqrt(kappa_squared * joined + prior_squared))
         if two:
             joined = max(beside_square[slot] + 2.0 * beside_dot[slot] + own_beside, 0.0)
@@ -120,6 +132,42 @@ def _best(  # type: ignore[no-untyped-def]
             best, winner = score, np.int64(slot)
             threshold = best - _MARGIN * (1.0 + abs(best))
     return winner
+
+
+@njit(cache=True, nogil=True)
+def _second_best(  # type: ignore[no-untyped-def]
+    number, now, weight, model, scale, ids, size, square, first, last, base, ceiling, slope, dot, candidates, bounds,
+    no_vector, no_vectors, no_products,
+):  # fmt: skip
+    """Judge a document of words that would open a story once more; return a slot as `_best` does.
+
+    It is judged at the coarsest grain, and the story has to stand out, see `vmfstream.stories.grain`.
+    """
+    winner = _best(
+        number, now, 1.0, 1.0 / weight, False, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
+        candidates, bounds, no_vector, no_vectors, no_products, no_products, no_products,
+    )  # fmt: skip
+    if winner < 0:
+        return winner
+    nearest = dot[winner] / math.sqrt(max(square[winner], 1e-300))
+    elsewhere = 0.0
+    for c in range(number):
+        slot = candidates[c]
+        if slot == winner or size[slot] == 0 or max(now - last[slot], first[slot] - now) > model.silence:
+            continue
+        if NEARER * dot[slot] > nearest * math.sqrt(max(square[slot], 1e-300)):
+            return np.int64(-1)
+        if size[slot] > 1:
+            elsewhere += dot[slot]
+    others, documents = 0, 0
+    for slot in range(ids.size):
+        if ids[slot] < 0 or slot == winner or size[slot] < 2:
+            continue
+        if max(now - last[slot], first[slot] - now) <= model.silence:
+            others += 1
+            documents += size[slot]
+    near = dot[winner] * documents >= NEARER * elsewhere * size[winner]
+    return winner if near and others >= OTHERS else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
@@ -178,9 +226,14 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         else:
             found = visit(columns, values, start, length, slots, weights, dot, visited, candidates, counters[MARK])
         slot = _best(
-            found, now, weight, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
+            found, now, weight, 1.0, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
             candidates, bounds, vectors[i] if two else no_vector, beside, beside_square, beside_dot, beside_slope,
         )  # fmt: skip
+        if slot < 0 and weight > 1.0 and not (dense or two):
+            slot = _second_best(
+                found, now, weight, model, scale, ids, size, square, first, last, base, ceiling, slope, dot, candidates,
+                bounds, no_vector, beside, beside_square,
+            )  # fmt: skip
         opened = slot < 0
         if opened:
             if counters[LIVING] >= model.max_stories:
@@ -301,10 +354,16 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
             sums = memory.beside[owner].copy() if two else vector
             _leave_out(owner, weight, model, memory, vector)
         slot = _best(
-            found, now, weight, dense, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
+            found, now, weight, 1.0, dense, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
             memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates, memory.bounds,
             vector, memory.beside, memory.beside_square, memory.beside_dot, memory.beside_slope,
         )  # fmt: skip
+        if slot < 0 and weight > 1.0 and not (dense or two):
+            slot = _second_best(
+                found, now, weight, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
+                memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates, memory.bounds,
+                vector, memory.beside, memory.beside_square,
+            )  # fmt: skip
         if owner >= 0:
             memory.size[owner] += 1
             memory.square[owner] = square

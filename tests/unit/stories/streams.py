@@ -66,3 +66,19 @@ def long_news(
         np.add.at(row, rng.choice(own[label], size // 4), 1.0)
     weights = np.log1p(counts) * np.log1p(n / np.maximum((counts > 0).sum(axis=0), 1))
     return csr_array((weights / np.linalg.norm(weights, axis=1, keepdims=True)).astype(np.float32)), labels
+
+
+def mixed_shares(n: int, *, columns: int = 4000, words: int = 150, stories: int = 8, seed: int = 0) -> tuple[Any, Any]:
+    """Unit rows of as many words, of which 10 to 40 % are of their story's own, and their stories."""
+    rng = np.random.default_rng(seed)
+    shared = np.arange(8.0, columns + 8) ** -0.8
+    own = [rng.choice(columns, 60, replace=False) for _ in range(stories)]
+    sizes = 1.0 / np.arange(1, stories + 1)
+    labels = rng.choice(stories, n, p=sizes / sizes.sum())
+    counts = np.zeros((n, columns))
+    for row, label in zip(counts, labels, strict=True):
+        few = round(words * rng.uniform(0.1, 0.4))
+        np.add.at(row, rng.choice(columns, words - few, p=shared / shared.sum()), 1.0)
+        np.add.at(row, rng.choice(own[label], few), 1.0)
+    weights = np.log1p(counts) * np.log1p(n / np.maximum((counts > 0).sum(axis=0), 1))
+    return weights / np.linalg.norm(weights, axis=1, keepdims=True), labels

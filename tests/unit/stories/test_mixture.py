@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from tests.unit.stories.streams import TWINS, bursts, forwarded, vectors_of
+from tests.unit.stories.streams import TWINS, bursts, forwarded, mixed_shares, vectors_of
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings
 
@@ -143,6 +143,15 @@ def test_predicting_is_what_learning_would_give_and_changes_nothing() -> None:
         for name, array in mixture.arrays().items():
             np.testing.assert_array_equal(array, before[name])
         assert mixture.learn(x[[i]]).labels == said
+
+
+def test_a_second_judgement_is_predicted_whatever_the_batches() -> None:
+    x, _ = mixed_shares(400)
+    rows, settings = csr_array(x.astype(np.float32)), StorySettings(half_life=40.0)
+    expected = SequentialMixture(settings, x.shape[1]).learn(rows).labels
+    mixture = SequentialMixture(settings, x.shape[1])
+    for i in range(400):
+        assert mixture.predict(rows[[i]]) == mixture.learn(rows[[i]]).labels == expected[i]
 
 
 def test_a_row_of_zeros_changes_nothing() -> None:
