@@ -82,7 +82,7 @@ def unfinished(label: str) -> str:
 
 
 def far_away(documents: int, first: str, last: str, gap: int) -> str:
-    """Return the note that ``documents`` of the slices ``first`` to ``last`` lie too far from the others to be shown."""
+    """Return the note that ``documents`` of the slices ``first`` to ``last`` are too far from the others to show."""
     dates = first if first == last else f"{first} to {last}"
     return (
         f"{count(documents, 'document', 'documents')} of {dates} not shown: more than {gap:,} empty dates lie between "

@@ -120,7 +120,13 @@ def export(
             raise InputError("expected the file to write: vmfstream export RUN_FILE PAGE.html")
         if format not in (None, "html", "pdf"):
             raise InputError(f"--format: expected html or pdf, or --still VIEW with {format!r}")
-        as_pdf = (format or page.suffix.lstrip(".").lower()) == "pdf"
+        ending = page.suffix.lstrip(".").lower()
+        if format is None and ending not in ("html", "htm", "pdf"):
+            raise InputError(
+                f"{page}: expected a name that ends in .html or .pdf, or --format; a picture of one view is written "
+                "with --still, such as --still river"
+            )
+        as_pdf = (format or ending) == "pdf"
         return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
     from vmfstream.dashboards.stills import write_still
 
@@ -185,7 +191,8 @@ def show(
     rows = newest_topics(run_file, words, chosen) if topic is None else one_topic(run_file, topic, words, chosen)
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
-    print_rows(rows, as_json, "no slice is closed yet")
+    closed = bool(len(Reader(run_file).slices().slice))
+    print_rows(rows, as_json, "there are no topics" if closed else "no slice is closed yet")
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
     for line in () if as_json else told_of_input(Reader(run_file)):

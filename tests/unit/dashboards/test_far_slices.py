@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,15 +20,15 @@ def moved(rows: FakeRows, before: int, by: int) -> FakeRows:
     """Return a log whose slices up to ``before`` lie ``by`` slices earlier."""
 
     def shifted(frame: object) -> object:
-        column = getattr(frame, "slice")
+        column = frame.slice
         return replace(frame, slice=np.where(column < before, column - by, column))  # type: ignore[type-var]
 
-    frames = {
+    frames: dict[str, Any] = {
         name: {reading: shifted(frame) for reading, frame in getattr(rows, name).items()}
         for name in ("topic_frames", "word_frames", "sketch_frames")
     }
-    own = {name: shifted(getattr(rows, name)) for name in ("slice_frame", "typical_frame", "event_frame")}
-    return replace(rows, **frames, **own)  # type: ignore[arg-type]
+    own: dict[str, Any] = {name: shifted(getattr(rows, name)) for name in ("slice_frame", "typical_frame", "event_frame")}
+    return replace(rows, **frames, **own)
 
 
 def of_size(rows: FakeRows, sizes: dict[int, int]) -> FakeRows:
@@ -64,7 +65,7 @@ def test_shorter_gaps_are_shown(gap: int, slices: int) -> None:
 
 def test_a_page_without_topics_says_why() -> None:
     rows = gazette(slices=5, topics=3)
-    frames = {
+    frames: dict[str, Any] = {
         name: {reading: kept(frame, np.zeros(len(frame.slice), np.bool_)) for reading, frame in found.items()}
         for name, found in ((name, getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames"))
     }
