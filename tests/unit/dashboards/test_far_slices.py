@@ -19,7 +19,7 @@ FAR = 24_000
 def moved(rows: FakeRows, before: int, by: int) -> FakeRows:
     """Return a log whose slices up to ``before`` lie ``by`` slices earlier."""
 
-    def shifted(frame: object) -> object:
+    def shifted(frame: Any) -> Any:
         column = frame.slice
         return replace(frame, slice=np.where(column < before, column - by, column))  # type: ignore[type-var]
 
@@ -27,7 +27,9 @@ def moved(rows: FakeRows, before: int, by: int) -> FakeRows:
         name: {reading: shifted(frame) for reading, frame in getattr(rows, name).items()}
         for name in ("topic_frames", "word_frames", "sketch_frames")
     }
-    own: dict[str, Any] = {name: shifted(getattr(rows, name)) for name in ("slice_frame", "typical_frame", "event_frame")}
+    own: dict[str, Any] = {
+        name: shifted(getattr(rows, name)) for name in ("slice_frame", "typical_frame", "event_frame")
+    }
     return replace(rows, **frames, **own)
 
 
