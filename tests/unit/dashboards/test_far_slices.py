@@ -21,7 +21,7 @@ def moved(rows: FakeRows, before: int, by: int) -> FakeRows:
 
     def shifted(frame: Any) -> Any:
         column = frame.slice
-        return replace(frame, slice=np.where(column < before, column - by, column))  # type: ignore[type-var]
+        return replace(frame, slice=np.where(column < before, column - by, column))
 
     frames: dict[str, Any] = {
         name: {reading: shifted(frame) for reading, frame in getattr(rows, name).items()}
