@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,8 +29,13 @@ class Check:
     good: bool = True
 
 
-def examine(run_file: Path | None = None, *, deep: bool = False) -> Iterator[Check]:
-    """Check Python, the libraries, the compiled kernels, and a run file if one is named; ``deep`` reads all of it."""
+def examine(
+    run_file: Path | None = None, *, deep: bool = False, compressed: Callable[[], int] | None = None
+) -> Iterator[Check]:
+    """Check Python, the libraries, the compiled kernels, and a run file if one is named; ``deep`` reads all of it.
+
+    ``compressed`` returns the bytes of the run's documents, compressed, to compare the size of the run file with.
+    """
     yield Check("python", sys.version.split()[0], sys.version_info >= (3, 11))
     for name in PACKAGES:
         try:
@@ -40,6 +45,8 @@ def examine(run_file: Path | None = None, *, deep: bool = False) -> Iterator[Che
     yield _kernels()
     if run_file is not None:
         yield from _run_file(run_file)
+        if compressed is not None:
+            yield from _compared(run_file, compressed())
         if deep:
             yield from _contents(run_file)
 
@@ -165,6 +172,30 @@ def _state_problems(path: Path) -> list[str]:
         names = "{} documents and {} rejected messages"
         return [f"the saved state knows {names.format(*told)}, the epochs have {names.format(*counted)}"]
     return []
+
+
+def _compared(path: Path, compressed: int) -> Iterator[Check]:
+    """Compare each table with the compressed documents."""
+    from vmfstream.runfile.queries import Reader
+
+    try:
+        sizes = Reader(path).sizes()
+    except VmfstreamError:  # told already
+        return
+    whole = sum(sizes.values())
+    yield Check(
+        "compared",
+        f"{whole / 1e6:.2f} MB, {whole / max(compressed, 1):.1f} times the {compressed / 1e6:.2f} MB of its documents, "
+        "gzipped",
+    )
+    for name, size in sizes.items():
+        if size >= LEAST_TOLD * whole:
+            told = f"{size / 1e6:.2f} MB, {size / max(compressed, 1):.2f} times"
+            yield Check(f"compared, {name or 'free'}", told)
+
+
+LEAST_TOLD = 0.01
+"""Share of a run file from which a table is told."""
 
 
 def _sized(sizes: dict[str, int]) -> str:

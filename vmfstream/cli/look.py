@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
@@ -325,6 +325,13 @@ def doctor(
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every row and the saved states of the run file, and compare them.")
     ] = False,
+    input: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            help="File or corpus that the run read: compare the run file, table by table, with its documents, gzipped.",
+        ),
+    ] = None,
 ) -> None:
     """Check the installation, a run file, and Kafka topics.
 
@@ -338,6 +345,7 @@ def doctor(
     vmfstream doctor run.duckdb kafka://localhost:9092/news
     vmfstream doctor --deep run.duckdb
     vmfstream doctor --profile run.duckdb
+    vmfstream doctor run.duckdb --input news.jsonl
     """
     from vmfstream.cli.diagnosis import examine, profile_lines
     from vmfstream.cli.observers import examine_topics
@@ -358,10 +366,13 @@ def doctor(
         return
     if deep and run_file is None:
         raise InputError("--deep needs a run file: vmfstream doctor --deep run.duckdb")
+    if input is not None and run_file is None:
+        raise InputError("--input needs a run file: vmfstream doctor run.duckdb --input news.jsonl")
     codec = FieldCodec(id=id, time=time, text=text, unit="offset")
     failed = False
+    compressed = None if input is None else lambda: _compressed(input, time, text, id)
     checks = [
-        examine(run_file, deep=deep),
+        examine(run_file, deep=deep, compressed=compressed),
         *(examine_topics(url, read_options(config), codec, run_file, schema_registry) for url in topics),
     ]
     for check in chain.from_iterable(checks):
@@ -370,3 +381,12 @@ def doctor(
         typer.echo(f"{mark} {check.what}: {check.found}")
     if failed:
         raise typer.Exit(1)
+
+
+def _compressed(corpus: str, time: str | None, text: str | None, id: str | None) -> int:
+    """Return the bytes of the documents of a file or corpus, gzipped."""
+    from vmfstream.replay.run import compressed_size, open_replay
+
+    opened = open_replay(corpus, time=time, text=text, id=id, numbered=True)
+    with closing(opened.source):
+        return compressed_size(opened)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,14 @@ def test_a_page_shows_a_run_whose_first_document_has_a_wrong_time(run: Run, tmp_
     assert code == 0
     assert run("export", tmp_path / "run.duckdb", tmp_path / "page.html")[0] == 0
     assert "1 document of 0001-01 not shown" in (tmp_path / "page.html").read_text()
+
+
+def test_doctor_compares_a_run_file_with_its_documents(run: Run, good: Path, run_file: Path) -> None:
+    code, out, _ = run("doctor", run_file, "--input", good)
+    (whole,) = [line for line in out.splitlines() if line.startswith("ok   compared: ")]
+    times = float(whole.split(" times the ")[0].split()[-1])
+    packed = len(gzip.compress(good.read_bytes()))
+    assert code == 0
+    assert times == pytest.approx(run_file.stat().st_size / packed, rel=0.2)
+    assert "compared, checkpoint_slice: " in out
+    assert "--input needs a run file" in run("doctor", "--input", good)[2]

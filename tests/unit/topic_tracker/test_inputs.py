@@ -25,6 +25,7 @@ from vmfstream.records import Arrays
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.rows import WEIGHT_DIGITS
 from vmfstream.runfile.writer import RunFile
 from vmfstream.topic_tracker.rows import (
     columns_of_documents,
@@ -348,9 +349,11 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """Return numbers with four digits, which weights of words in a run file have at least, and NaN as a text."""
+    """Return numbers with four digits, weights of words with the decimals of a run file, and NaN as a text."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], float):
+        return value[0], f"{value[1]:.{WEIGHT_DIGITS}f}"
     if isinstance(value, list | tuple):
         return [rounded(one) for one in value]
     return f"{value:.4g}" if isinstance(value, float) else value
