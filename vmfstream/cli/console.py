@@ -99,7 +99,7 @@ def conclude(
     typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished:
         typer.echo(_topics_found(len(engine.state.model.ids), topics, engine.documents))
-    for line in told_of_slices(run_file) if engine.finished and engine.epoch else ():
+    for line in _at_the_end(run_file) if engine.finished and engine.epoch else ():
         typer.echo(line)
     wrong = list(_wrong_input(run_file, late, rejected)) if engine.epoch else []
     if page is not None and engine.epoch:
@@ -112,6 +112,18 @@ def conclude(
         stay()
     if wrong:
         raise typer.Exit(WRONG_INPUT)
+
+
+def _at_the_end(run_file: Path) -> Iterator[str]:
+    """Give names that came after the last slice had ended; say which decisions wait, and that slices are few, if so."""
+    from vmfstream.runfile.decide import give_waiting_names
+
+    if waiting := give_waiting_names(run_file):
+        yield (
+            f"{counted(waiting, 'decision')} came after the last slice had ended, and wait for a run that goes on with "
+            f"this file: vmfstream topic {run_file}"
+        )
+    yield from told_of_slices(run_file)
 
 
 def _topics_found(found: int, most: int, documents: int) -> str:
