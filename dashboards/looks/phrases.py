@@ -82,7 +82,10 @@ def unfinished(label: str) -> str:
 
 
 def far_away(documents: int, first: str, last: str, gap: int) -> str:
-    """Return the note that ``documents`` of the slices ``first`` to ``last`` are too far from the others to show."""
+    """Return the note that ``documents`` of the slices ``first`` to ``last`` are not shown.
+
+    More than ``gap`` slices without documents lie between them and the others.
+    """
     dates = first if first == last else f"{first} to {last}"
     return (
         f"{count(documents, 'document', 'documents')} of {dates} not shown: more than {gap:,} empty dates lie between "
