@@ -603,3 +603,15 @@ def _excerpt(value: bytes | Mapping[str, Any]) -> str:
         return value["excerpt"]
     cells = (f"{_shortened(name, quoted=False)}: {_shortened(cell)}" for name, cell in list(value.items())[:_NAMED])
     return ", ".join(cells)[:_EXCERPT]
+
+
+def document_as_json(document: Document) -> bytes:
+    """Return a document as a JSON object that the default codec reads: id, time, title, text and vector."""
+    fields: dict[str, Any] = {"id": document.id, "time": document.time.isoformat()}
+    if document.meta.get("title"):
+        fields["title"] = document.meta["title"]
+    if document.text is not None:
+        fields["text"] = document.text
+    if document.vector is not None:
+        fields["vector"] = [round(float(number), 6) for number in document.vector]
+    return json.dumps(fields, ensure_ascii=False).encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import product
 from typing import Any
@@ -50,6 +50,8 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
         reason, count = Counter(reasons).most_common(1)[0]
         many = f"none of the first {len(rows):,} rows is a document" if len(rows) > 1 else "its row is no document"
         how = next((advice for what, advice in _ADVICE.items() if reason.startswith(what)), "")
+        if how and (found := _document_in_names(rows[0].value)):
+            how = f"; {found} is no name of a column: the first line must name them, such as date,text"
         if not times and reason.endswith(" is null"):
             how = _ADVICE["no time"].replace("it", "the time", 1)
         raise InputError(f"{name}: {many}; {'' if count == len(rows) else 'most often: '}{reason}{how}")
@@ -63,6 +65,16 @@ _ADVICE = {
     "no text": "; name it by --text",
 }
 """What to do about the most frequent reason."""
+
+
+def _document_in_names(fields: object) -> str:
+    """Return the time among the names of columns, with which a table without a line of names begins; else nothing."""
+    names = [str(name) for name in fields] if isinstance(fields, Mapping) else []
+    return next((name for name in names if len(name) >= _SHORTEST_DATE and _is_usual(name)), "")
+
+
+_SHORTEST_DATE = 8
+"""Characters of a date; shorter names may be numbers or years."""
 
 
 def _format_of(times: Sequence[Any], name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.codecs import FieldCodec, document_as_json
 from vmfstream.engine.loop.settings import Observer
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
@@ -88,6 +89,21 @@ def open_replay(
         return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", "month")
     corpus = get(name)
     return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, corpus.slices, corpus.stop_words)
+
+
+def compressed_size(replay: Replay) -> int:
+    """Return the bytes of a replay's documents as gzipped JSON lines with id, time, title and text."""
+    packer, size = zlib.compressobj(wbits=_GZIP), 0
+    while not replay.source.exhausted:
+        for message in replay.source.poll(_POLLED, 0.2):
+            document = replay.codec.decode(message)
+            if isinstance(document, Document):
+                size += len(packer.compress(document_as_json(document) + b"\n"))
+    return size + len(packer.flush())
+
+
+_GZIP = 31  # window bits that stand for gzip
+_POLLED = 2_000
 
 
 def replay_planted(

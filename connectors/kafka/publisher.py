@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError
 from kafka.structs import OffsetAndMetadata
 
+from vmfstream.connectors.codecs import document_as_json
 from vmfstream.connectors.kafka.client import explain_errors, make_topics, open_consumer, open_producer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 from vmfstream.protocols import Codec, Source
@@ -329,7 +329,7 @@ def publish_documents(
                     if not isinstance(record, Document):
                         rejected += 1
                         continue
-                    bounded.send(_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
+                    bounded.send(document_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
                     sent += 1
                     if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
                         time.sleep(ahead)
@@ -338,17 +338,6 @@ def publish_documents(
         finally:
             producer.close(timeout=10)
     return sent, rejected
-
-
-def _as_json(document: Document) -> bytes:
-    fields: dict[str, Any] = {"id": document.id, "time": document.time.isoformat()}
-    if document.meta.get("title"):
-        fields["title"] = document.meta["title"]
-    if document.text is not None:
-        fields["text"] = document.text
-    if document.vector is not None:
-        fields["vector"] = [round(float(number), 6) for number in document.vector]
-    return json.dumps(fields, ensure_ascii=False).encode()
 
 
 def _milliseconds(document: Document) -> int:

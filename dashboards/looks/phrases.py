@@ -81,6 +81,27 @@ def unfinished(label: str) -> str:
     return f"{label} is unfinished: no later documents came. Judgements of what is new or unusual leave it out."
 
 
+def far_away(documents: int, first: str, last: str, gap: int) -> str:
+    """Return the note that ``documents`` of the slices ``first`` to ``last`` are not shown.
+
+    More than ``gap`` slices without documents lie between them and the others.
+    """
+    dates = first if first == last else f"{first} to {last}"
+    return (
+        f"{count(documents, 'document', 'documents')} of {dates} not shown: more than {gap:,} empty dates lie between "
+        "these and the others. Are the times right?"
+    )
+
+
+def no_topics(documents: int) -> str:
+    """Return why a page of so many ``documents`` has no topics."""
+    read = count(documents, "document", "documents")
+    return (
+        f"{read} and no topics yet. They need words that are in two documents or more, but in at most half of them. "
+        "Stories are below."
+    )
+
+
 def taken_over(taken: int, compared: int, noun: str) -> str:
     """Return how many of ``compared`` topics in slices, each called ``noun``, had been ``taken`` over untold."""
     if not taken:

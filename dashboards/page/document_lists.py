@@ -11,7 +11,7 @@ from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.views.stories.panel import stories_of_page
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import DocumentChoice, ListedFrame, Reader
+from vmfstream.runfile.queries import DocumentChoice, ListedFrame, Reader, kept
 
 PAGE_ROWS = 20
 """Documents that the server sends at once."""
@@ -37,7 +37,8 @@ def listed_data(rows: RunRows, history: History, most: int) -> dict[str, Any]:
     first, last = int(history.index[0]), int(history.index[-1])
     shown = np.flatnonzero((counts.slice >= first) & (counts.slice <= last))
     data["counts"] = np.stack([counts.slice - first, counts.topic, counts.n], axis=1)[shown].tolist()
-    data["rows"] = _rows(rows.newest_listed(most, tuple(stories_of_page(rows))), history)
+    newest = rows.newest_listed(most, tuple(stories_of_page(rows)))
+    data["rows"] = _rows(kept(newest, (newest.slice >= first) & (newest.slice <= last)), history)
     return data
 
 
@@ -79,13 +80,13 @@ def _rows(frame: ListedFrame, history: History) -> list[list[Any]]:
     """Return documents as rows of slice position, topic, story, id, time, probability, text and safe address."""
     times = np.datetime_as_string(frame.time, "s").tolist()
     day = all(time.endswith("T00:00:00") for time in times)
-    first = int(history.index[0])
+    position = np.clip(frame.slice - history.index[0], 0, history.index.size - 1).tolist()
     out = []
     for i, (address, time) in enumerate(zip(frame.id.tolist(), times, strict=True)):
         probability = float(frame.probability[i])
         out.append(
             [
-                int(frame.slice[i]) - first,
+                position[i],
                 int(frame.topic[i]),
                 int(frame.story[i]),
                 clean(address, _EXCERPT),

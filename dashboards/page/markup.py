@@ -144,7 +144,8 @@ autocomplete="off" spellcheck="false">
 <span id="badge"></span><button id="pill" hidden></button>
 </div>
 <main>
-<p class="note" id="notice"><span>{texts.NOTICE}</span><button class="quiet">Got it</button></p>
+<p class="note" id="notice"{"" if history.topic.size else " hidden"}><span>{texts.NOTICE}</span>
+<button class="quiet">Got it</button></p>
 {_placed("river", parts, "section")}
 {_placed("changes", parts, "section")}
 <section id="topic" aria-labelledby="topic-name">

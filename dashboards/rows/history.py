@@ -16,7 +16,7 @@ from vmfstream.dashboards.looks.phrases import unlabelled
 from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
 from vmfstream.dashboards.rows.word_order import Pairs, word_pairs
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reading, SliceFrame
+from vmfstream.runfile.queries import Reading, SliceFrame, kept
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -227,6 +227,12 @@ def slice_called(history: History, label: str | None) -> int | None:
     return history.labels.index(label)
 
 
+LONGEST_GAP = 1_000
+"""Slices without documents in a row that a history can have."""
+
+LEAST_STRETCH = 0.01
+"""Share of the documents that a stretch between longer gaps needs to be shown."""
+
 _CHARACTER, _GAP = 6.3, 8.0
 """Pixels of a character of a label below an axis, and between two labels."""
 
@@ -283,10 +289,25 @@ def _names(rows: RunRows, index: Ints, ids: Ints) -> Mapping[tuple[int, int], tu
     }
 
 
+def shown_slices(frame: SliceFrame) -> Bools:
+    """Return which of the run file's slices a history shows, shape (S,).
+
+    A document with a wrong time, such as 1970, can lie thousands of slices before the others, and the arrays of a
+    history have a row for each slice in between. So only one stretch without a longer gap than `LONGEST_GAP` is shown:
+    the newest that has at least `LEAST_STRETCH` of the documents.
+    """
+    stretch = np.concatenate([[0], np.cumsum(np.diff(frame.slice) > LONGEST_GAP + 1)])[: frame.slice.size]
+    documents = np.bincount(stretch, weights=frame.n)
+    large = np.flatnonzero(documents >= LEAST_STRETCH * documents.sum())
+    out: Bools = stretch == large[-1] if large.size else np.zeros(0, np.bool_)
+    return out
+
+
 def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
     """Return slice numbers without gaps; slices that the run file does not hold are empty ones."""
     if not frame.slice.size:
         return np.empty(0, np.int64), (), np.empty(0, np.int64), np.empty(0, np.bool_)
+    frame = kept(frame, shown_slices(frame))
     index = np.arange(int(frame.slice.min()), int(frame.slice.max()) + 1)
     where = frame.slice - index[0]
     named = dict(zip(where.tolist(), frame.label.tolist(), strict=True))

@@ -10,10 +10,15 @@ from vmfstream.dashboards.view import Measure
 _STRONG = 8
 
 
+LEAST_SIZE = 0.25
+"""Part of the documents of the largest topic that the initial one has at least."""
+
+
 def initial_topic(history: History) -> int | None:
     """Return the initial topic: large, distinct, and with much drift over the last tenth of the slices.
 
-    It has documents in the newest slice, where the page opens, if any topic has.
+    It has documents in the newest slice, where the page opens, if any topic has, and at least `LEAST_SIZE` of the
+    largest topic's there and over these slices: a topic of two documents drifts most, and shows nothing.
     Drift is weighted with the root of the number of documents, because few documents always drift, and with how
     distinct the topic is, because a mixture of many things drifts, too.
     """
@@ -25,8 +30,10 @@ def initial_topic(history: History) -> int | None:
     drift = history.drift_angle if history.reading == "smoothed" else history.drift_angle / history.usual_drift_angle()
     turn = np.nan_to_num(np.where(alive, drift, 0.0))[recent].sum(axis=0)
     documents = np.nan_to_num(np.where(alive, history.documents, 0.0))[recent].sum(axis=0)
-    present = alive[-1] & (np.nan_to_num(history.documents[-1]) >= 0.5)
-    score = np.where(present | ~present.any(), turn * np.sqrt(documents) * distinctness(history), -1.0)
+    newest = np.nan_to_num(np.where(alive[-1], history.documents[-1], 0.0))
+    large = documents >= LEAST_SIZE * documents.max()
+    there = large & (newest >= max(0.5, LEAST_SIZE * newest[large].max()))
+    score = np.where(there if there.any() else large, turn * np.sqrt(documents) * distinctness(history), -1.0)
     if score.max() <= 0:
         score = documents
     return int(history.topic[int(np.argmax(score))])

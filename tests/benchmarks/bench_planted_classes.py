@@ -9,7 +9,8 @@ one with planted documents, null for never in three; "within two slices" is a de
 ``--quiet`` plants nothing, so that every birth from ``--start`` on is false. ``--crises`` follows the posts of
 CrisisLexT26 by days and prints for each crisis the documents until the first of the story that got most of them, and
 the days until the first of such a topic. ``--first RUN_FILE`` takes what ``vmfstream replay crisislex`` wrote and tells
-of how many crises one of the first ten posts is in its table `novel`.
+of how many crises one of the first ten posts is in its table `novel`; ``--novel RUN_FILE CORPUS`` how many stories, by
+the labels of a corpus, are told by the ten most novel documents of a slice.
 
     python tests/benchmarks/bench_planted_classes.py [--classes crude trade] [--planted 12 48] [--seeds 0 1 2]
         [--start 8] [--quiet] [--crises] [--first crisislex.duckdb]
@@ -176,6 +177,29 @@ def first_stories(run_file: Path, posts: int = 10) -> dict[str, int]:
     return {"rows": len(listed), "crises": len(first), "told": told}
 
 
+def novel_of(run_file: Path, stream: str, most: int = 10, least: int = 3) -> dict[str, Any]:
+    """Return how many of the stories that begin after the first slice are told by the ``most`` novel of a slice.
+
+    Stories are the labels of a ``stream`` with ``least`` documents or more; told are those whose first document is
+    listed, or one of their first three.
+    """
+    import duckdb
+
+    file = need_data(get(stream).file)
+    with duckdb.connect(run_file, read_only=True) as run:
+        query: Any = run.execute("select id, slice from document order by slice, place")
+        arrived = query.fetchall()
+        listed = {id for (id,) in run.execute("select id from novel where rank <= ?", [most]).fetchall()}
+    labels: Any = duckdb.sql(f"SELECT id::varchar, label FROM '{file}'")
+    label = dict(labels.fetchall())
+    stories: dict[str, list[tuple[str, int]]] = {}
+    for id, slice_ in arrived:
+        stories.setdefault(label[id], []).append((id, slice_))
+    new = [its for its in stories.values() if len(its) >= least and its[0][1] > arrived[0][1]]
+    told = {f"one_of_first_{k}": sum(any(id in listed for id, _ in its[:k]) for its in new) for k in (1, 3)}
+    return {"stories": len(new), "listed": len(listed), **told}
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     arguments.add_argument("--classes", nargs="+", default=["crude", "trade", "money-fx", "interest", "acq"])
@@ -185,7 +209,11 @@ def main() -> None:
     arguments.add_argument("--quiet", action="store_true")
     arguments.add_argument("--crises", action="store_true")
     arguments.add_argument("--first", type=Path)
+    arguments.add_argument("--novel", nargs=2, metavar=("RUN_FILE", "CORPUS"))
     asked = arguments.parse_args()
+    if asked.novel:
+        print(json.dumps(novel_of(Path(asked.novel[0]), asked.novel[1])))
+        return
     if asked.first:
         print(json.dumps(first_stories(asked.first)))
         return

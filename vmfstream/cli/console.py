@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vmfstream.cli.diagnosis import counted, told_of_slices
 from vmfstream.cli.logs import ProgressLog, tell, tell_error
 from vmfstream.errors import InputError
 
@@ -93,10 +94,13 @@ def conclude(
     late, rejected : shares of late documents and rejected messages, above which a finished run exits with code 3
     """
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
-    typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
+    documents, epochs = counted(engine.documents, "document"), counted(engine.epoch, "epoch")
+    typer.echo(f"{how}: {documents}, {engine.rejected:,} rejected, {epochs}")
     typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished:
         typer.echo(_topics_found(len(engine.state.model.ids), topics, engine.documents))
+    for line in _at_the_end(run_file) if engine.finished and engine.epoch else ():
+        typer.echo(line)
     wrong = list(_wrong_input(run_file, late, rejected)) if engine.epoch else []
     if page is not None and engine.epoch:
         write_page(run_file, page)
@@ -110,10 +114,25 @@ def conclude(
         raise typer.Exit(WRONG_INPUT)
 
 
+def _at_the_end(run_file: Path) -> Iterator[str]:
+    """Give names that came after the last slice had ended; say which decisions wait, and that slices are few, if so."""
+    from vmfstream.runfile.decide import give_waiting_names
+
+    if waiting := give_waiting_names(run_file):
+        yield (
+            f"{counted(waiting, 'decision')} came after the last slice had ended, and wait for a run that goes on with "
+            f"this file: vmfstream topic {run_file}"
+        )
+    yield from told_of_slices(run_file)
+
+
 def _topics_found(found: int, most: int, documents: int) -> str:
     """Say how many topics there are at the end of a run, and why if their number was bounded by the documents."""
     if not found:
-        return "no topics: too few documents share words"
+        return (
+            "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; are the "
+            "texts in another field (--text), or too few?"
+        )
     if documents < 2 * most:  # a first fit has at most half as many
         return f"topics: {found:,}; {documents:,} documents are too few for {most:,}, each of which needs at least two"
     if found > most:  # dormant ones keep their numbers

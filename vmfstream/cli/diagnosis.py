@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,8 +29,13 @@ class Check:
     good: bool = True
 
 
-def examine(run_file: Path | None = None, *, deep: bool = False) -> Iterator[Check]:
-    """Check Python, the libraries, the compiled kernels, and a run file if one is named; ``deep`` reads all of it."""
+def examine(
+    run_file: Path | None = None, *, deep: bool = False, compressed: Callable[[], int] | None = None
+) -> Iterator[Check]:
+    """Check Python, the libraries, the compiled kernels, and a run file if one is named; ``deep`` reads all of it.
+
+    ``compressed`` returns the bytes of the run's documents, compressed, to compare the size of the run file with.
+    """
     yield Check("python", sys.version.split()[0], sys.version_info >= (3, 11))
     for name in PACKAGES:
         try:
@@ -40,6 +45,8 @@ def examine(run_file: Path | None = None, *, deep: bool = False) -> Iterator[Che
     yield _kernels()
     if run_file is not None:
         yield from _run_file(run_file)
+        if compressed is not None:
+            yield from _compared(run_file, compressed())
         if deep:
             yield from _contents(run_file)
 
@@ -68,8 +75,8 @@ def _run_file(path: Path) -> Iterator[Check]:
     yield Check(str(path), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
     newest_slice = "none" if newest.slice is None else labels.get(newest.slice, str(newest.slice))
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest_slice}")
-    yield Check("rejected", _counted(rejections), counts.rejected_share <= MOST_REJECTED)
-    late = f"{counts.late:,} documents" + (f", {counts.late_share:.1%} of all" if counts.late else "")
+    yield Check("rejected", _rejected(rejections), counts.rejected_share <= MOST_REJECTED)
+    late = counted(counts.late, "document") + (f", {counts.late_share:.1%} of all" if counts.late else "")
     yield Check("late", late, counts.late_share <= MOST_LATE)
     yield Check("repeatable", f"no: {cut_by_clock(cut)}" if cut else "yes: no epoch was cut by the clock or a stop")
     yield Check("size", _sized(sizes))
@@ -80,7 +87,7 @@ def told_of_input(reader: Reader) -> Iterator[str]:
     counts, rejections = reader.counts(), reader.rejections()
     first, others = rejections.most_frequent()
     if rejections.total:
-        yield f"rejected: {rejections.total:,} messages ({counts.rejected_share:.1%})"
+        yield f"rejected: {counted(rejections.total, 'message')} ({counts.rejected_share:.1%})"
     for kind, number in first.items():
         yield f"rejected: {number:,} x {rejections.samples[kind]}"
     if others:
@@ -89,15 +96,51 @@ def told_of_input(reader: Reader) -> Iterator[str]:
         yield f"not repeatable: {cut_by_clock(cut)}"
     if counts.late:
         yield (
-            f"late: {counts.late:,} documents ({counts.late_share:.1%}) came after their slice was closed and were "
-            "counted in the slice that was open then; vmfstream replay sorts by time first"
+            f"late: {counted(counts.late, 'document')} ({counts.late_share:.1%}) came after their slice was closed and "
+            f"{'was' if counts.late == 1 else 'were'} counted in the slice that was open then; vmfstream replay sorts "
+            "by time first"
+        )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a ``number`` with its ``noun``, which gets an s if there is not one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+FEW_SLICES, MANY_DOCUMENTS = 2, 200
+"""Slices that show no change of topics, and documents that are enough for more slices."""
+
+_SHORTER = {
+    "decade": "year",
+    "year": "month",
+    "quarter": "month",
+    "month": "week",
+    "fortnight": "day",
+    "week": "day",
+    "day": "hour",
+    "hour": "minute",
+}
+
+
+def told_of_slices(run_file: Path) -> Iterator[str]:
+    """Say what to do if a run that ended has so few slices that no topic can be seen to change."""
+    from vmfstream.runfile.queries import Reader
+
+    reader = Reader(run_file)
+    slices, length = reader.slices(), reader.meta().get("slices", "")
+    found, documents = int((slices.n > 0).sum()), int(slices.n.sum())
+    if 0 < found <= FEW_SLICES and documents >= MANY_DOCUMENTS:
+        shorter = f"--slices {_SHORTER[length]}, or " if length in _SHORTER else ""
+        yield (
+            f"{counted(found, 'slice')} ({length}): too few to see topics change; try {shorter}a number of documents, "
+            "such as --slices 100, with another --out"
         )
 
 
 def cut_by_clock(epochs: int) -> str:
     """Say that so many ``epochs`` ended before they were full, and what follows."""
     return (
-        f"{epochs:,} epoch{'s' if epochs != 1 else ''} ended before they were full (--linger, a stop, or workers that "
+        f"{counted(epochs, 'epoch')} ended before they were full (--linger, a stop, or workers that "
         "waited for each other); the same documents give other last digits, or other topic ids, next time"
     )
 
@@ -131,17 +174,41 @@ def _state_problems(path: Path) -> list[str]:
     return []
 
 
+def _compared(path: Path, compressed: int) -> Iterator[Check]:
+    """Compare each table with the compressed documents."""
+    from vmfstream.runfile.queries import Reader
+
+    try:
+        sizes = Reader(path).sizes()
+    except VmfstreamError:  # told already
+        return
+    whole = sum(sizes.values())
+    yield Check(
+        "compared",
+        f"{whole / 1e6:.2f} MB, {whole / max(compressed, 1):.1f} times the {compressed / 1e6:.2f} MB of its documents, "
+        "gzipped",
+    )
+    for name, size in sizes.items():
+        if size >= LEAST_TOLD * whole:
+            told = f"{size / 1e6:.2f} MB, {size / max(compressed, 1):.2f} times"
+            yield Check(f"compared, {name or 'free'}", told)
+
+
+LEAST_TOLD = 0.01
+"""Share of a run file from which a table is told."""
+
+
 def _sized(sizes: dict[str, int]) -> str:
     """Say how large a run file is and which tables take most of it; ``sizes`` has free space under ``""``."""
     parts = [f"{name or 'free'} {size / 1e6:.1f}" for name, size in sizes.items() if size >= 100_000]
     return f"{sum(sizes.values()) / 1e6:.1f} MB" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _counted(rejections: Rejections) -> str:
+def _rejected(rejections: Rejections) -> str:
     """Say how many messages were rejected, and the three most frequent reasons."""
     first, others = rejections.most_frequent()
     reasons = [f"{count:,} x {reason}" for reason, count in first.items()] + ([f"{others:,} others"] if others else [])
-    return f"{rejections.total:,} messages" + (f" ({'; '.join(reasons)})" if reasons else "")
+    return counted(rejections.total, "message") + (f" ({'; '.join(reasons)})" if reasons else "")
 
 
 def profile_lines(run_file: Path) -> Iterator[str]:

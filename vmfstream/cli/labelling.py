@@ -200,7 +200,7 @@ def freeze(
     model.save(out)
     written = [out] if out.is_file() else list(out.iterdir())
     size = sum(one.stat().st_size for one in written)
-    typer.echo(f"model: {out.resolve()} ({size / 1e6:.1f} MB, {len(model.topic_ids)} topics, slice {model.slice})")
+    typer.echo(f"model: {out.resolve()} ({size / 1e3:,.0f} kB, {len(model.topic_ids)} topics, slice {model.slice})")
 
 
 def rows_of(documents: Documents, model: FrozenModel) -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
@@ -120,7 +120,13 @@ def export(
             raise InputError("expected the file to write: vmfstream export RUN_FILE PAGE.html")
         if format not in (None, "html", "pdf"):
             raise InputError(f"--format: expected html or pdf, or --still VIEW with {format!r}")
-        as_pdf = (format or page.suffix.lstrip(".").lower()) == "pdf"
+        ending = page.suffix.lstrip(".").lower()
+        if format is None and ending not in ("html", "htm", "pdf"):
+            raise InputError(
+                f"{page}: expected a name that ends in .html or .pdf, or --format; a picture of one view is written "
+                "with --still, such as --still river"
+            )
+        as_pdf = (format or ending) == "pdf"
         return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
     from vmfstream.dashboards.stills import write_still
 
@@ -185,7 +191,8 @@ def show(
     rows = newest_topics(run_file, words, chosen) if topic is None else one_topic(run_file, topic, words, chosen)
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
-    print_rows(rows, as_json, "no slice is closed yet")
+    closed = bool(len(Reader(run_file).slices().slice))
+    print_rows(rows, as_json, "there are no topics" if closed else "no slice is closed yet")
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
     for line in () if as_json else told_of_input(Reader(run_file)):
@@ -318,6 +325,13 @@ def doctor(
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every row and the saved states of the run file, and compare them.")
     ] = False,
+    input: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            help="File or corpus that the run read: compare the run file, table by table, with its documents, gzipped.",
+        ),
+    ] = None,
 ) -> None:
     """Check the installation, a run file, and Kafka topics.
 
@@ -331,6 +345,7 @@ def doctor(
     vmfstream doctor run.duckdb kafka://localhost:9092/news
     vmfstream doctor --deep run.duckdb
     vmfstream doctor --profile run.duckdb
+    vmfstream doctor run.duckdb --input news.jsonl
     """
     from vmfstream.cli.diagnosis import examine, profile_lines
     from vmfstream.cli.observers import examine_topics
@@ -351,10 +366,13 @@ def doctor(
         return
     if deep and run_file is None:
         raise InputError("--deep needs a run file: vmfstream doctor --deep run.duckdb")
+    if input is not None and run_file is None:
+        raise InputError("--input needs a run file: vmfstream doctor run.duckdb --input news.jsonl")
     codec = FieldCodec(id=id, time=time, text=text, unit="offset")
     failed = False
+    compressed = None if input is None else lambda: _compressed(input, time, text, id)
     checks = [
-        examine(run_file, deep=deep),
+        examine(run_file, deep=deep, compressed=compressed),
         *(examine_topics(url, read_options(config), codec, run_file, schema_registry) for url in topics),
     ]
     for check in chain.from_iterable(checks):
@@ -363,3 +381,12 @@ def doctor(
         typer.echo(f"{mark} {check.what}: {check.found}")
     if failed:
         raise typer.Exit(1)
+
+
+def _compressed(corpus: str, time: str | None, text: str | None, id: str | None) -> int:
+    """Return the bytes of the documents of a file or corpus, gzipped."""
+    from vmfstream.replay.run import compressed_size, open_replay
+
+    opened = open_replay(corpus, time=time, text=text, id=id, numbered=True)
+    with closing(opened.source):
+        return compressed_size(opened)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.belief import belief_of, score
-from vmfstream.online.state import TrackerSettings, TrackState, Vector
+from vmfstream.online.state import TrackerSettings, TrackState, Vector, rows_of
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topics_merged
 from vmfstream.records import Event
@@ -21,12 +21,14 @@ def with_mergers(
 ) -> tuple[TrackState, list[Event]]:
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
 
-    The evidence depends on the beliefs alone, which decay. So the newest slice must not lose more nats by the merger
-    than the evidence gains. ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow its topics.
+    The evidence depends on the beliefs alone, which decay. So the newest slices, as many as hold `LEAST_JUDGED`
+    documents, must not lose more nats by the merger than the evidence gains, and a slice without documents, in which
+    beliefs only decay, merges nothing. ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow
+    its topics.
     """
     events: list[Event] = []
     pairs = TopicPairs(settings) if pairs is None else pairs
-    if state.life is None or state.warm_up or state.k < 2:
+    if state.life is None or state.warm_up or state.k < 2 or not (state.window and rows_of(state.window[-1].x)):
         return state, events
     evidence, cosine = pairs.evidence(state)
     speaking = _merging_gain(state, evidence, cosine, settings)
@@ -57,16 +59,24 @@ def _merging_gain(
     return np.where((cosine < rules.least_cosine) | ~state.by_hand.may_merge(state.ids), -np.inf, evidence + worth)
 
 
+LEAST_JUDGED = 50
+"""Documents that say whether a merger loses more than it gains."""
+
+
 def _predicted(state: TrackState, settings: TrackerSettings) -> float:
-    """Log-density of the newest slice, if the window holds it, under the prediction from what came before it."""
-    if not state.window:
+    """Log-density of the newest documents of the window under the prediction from what came before their slices."""
+    first, found = len(state.window), 0
+    while first > 0 and found < LEAST_JUDGED:
+        first -= 1
+        found += rows_of(state.window[first].x)
+    if not found:
         return 0.0
-    newest = state.window[-1]
-    _, _, p = filtering.run(state, filtering.statistics(state)[:-1], state.leader, settings)
+    _, _, p = filtering.run(state, filtering.statistics(state)[:first], state.leader, settings)
     f = filtering.anchored(state, p)
-    n = state.n_past + filtering.counts(state.window[:-1], state.kp)
+    n = state.n_past + filtering.counts(state.window[:first], state.kp)
     belief = belief_of(state, f, column_norms(f), n, settings)
-    return float(score(newest.x, belief, threads=settings.threads)[0].sum())
+    judged = [one.x for one in state.window[first:] if rows_of(one.x)]
+    return sum(float(score(x, belief, threads=settings.threads)[0].sum()) for x in judged)
 
 
 def most_likely_pair(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tuple[int, int] | None:

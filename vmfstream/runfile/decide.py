@@ -62,6 +62,30 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     return keys.isdisjoint(inbox.keys())
 
 
+def give_waiting_names(run_file: str | Path, timeout: float = 10.0) -> int:
+    """Give the names that came too late for the last slice of a run, unless another one is writing ``run_file``.
+
+    Returns
+    -------
+    int
+        How many decisions still wait, for a run that goes on with the file.
+
+    Raises
+    ------
+    InputError, StoreLocked
+        As `decide`.
+    """
+    path = Path(run_file).expanduser().resolve()
+    inbox = Inbox(path)
+    if not inbox.folder.exists():
+        return 0
+    with connected(path, read_only=True, timeout=timeout) as connection:
+        name = run_name(connection)
+    with suppress(StoreLocked), lease(path):
+        _give_names(path, inbox, name, timeout)
+    return len(inbox.read(name))
+
+
 def _topics(connection: duckdb.DuckDBPyConnection) -> tuple[list[int], list[int]]:
     """Return the ids of the topics there are, as far as the run file tells, and of all there were."""
 

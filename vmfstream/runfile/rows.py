@@ -23,6 +23,10 @@ _PHRASES = 8
 
 _QUALITY = ("npmi", "c_v", "diversity")
 
+WEIGHT_DIGITS, DEGREE_DIGITS = 4, 2
+"""Decimals of words' weights and of angles: pages and tables show two and none, and DuckDB packs short decimals in half
+the bytes."""
+
 
 def check_order(epoch: int, last: int | None, where: str) -> None:
     """Refuse an ``epoch`` that does not follow the ``last`` one; a new store begins with epoch 0 or 1.
@@ -273,7 +277,9 @@ def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, F
             "slice": np.repeat(_ints([index for index, _, _ in pairs]), [len(a) for _, _, (a, _) in pairs]),
             "topic": _joined([np.minimum(rows.topic[a], rows.topic[b]) for _, rows, (a, b) in pairs]),
             "other": _joined([np.maximum(rows.topic[a], rows.topic[b]) for _, rows, (a, b) in pairs]),
-            "degrees": _joined([rows.angles[at] for _, rows, at in pairs if rows.angles is not None]),
+            "degrees": _joined([rows.angles[at] for _, rows, at in pairs if rows.angles is not None]).round(
+                DEGREE_DIGITS
+            ),
         },
         f"{table}_sketch": {
             "slice": np.repeat(_ints([index for index, _, _ in sketched]), [len(ids) for _, ids, _ in sketched]),
@@ -315,7 +321,7 @@ def _ranked(what: str, lists: Sequence[tuple[int, int, Sequence[tuple[str, float
         "topic": np.repeat(_ints([topic for _, topic, _ in lists]), lengths),
         "rank": _joined([np.arange(1, length + 1) for length in lengths]),
         what: as_texts(word for _, _, words in lists for word, _ in words),
-        "weight": _floats([weight for _, _, words in lists for _, weight in words]),
+        "weight": _floats([weight for _, _, words in lists for _, weight in words]).round(WEIGHT_DIGITS),
     }
 
 

@@ -233,26 +233,43 @@ def add_decisions(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table event add column decision bigint")
 
 
-NARROW = {
+_NARROW_DOCUMENTS = {
     ("document", "topic"): ("SMALLINT", "INTEGER"),
     ("document", "second"): ("SMALLINT", "INTEGER"),
     ("document", "story"): ("INTEGER", "BIGINT"),
     ("document_smoothed", "topic"): ("SMALLINT", "INTEGER"),
     ("story_smoothed", "story"): ("INTEGER", "BIGINT"),
 }
-"""Columns of documents with their types, and with those that they get when a number is too large.
+
+_NARROW_PLACES = {
+    **{(table, "place"): ("USMALLINT", "UINTEGER") for table in ("document", "document_smoothed", "story_smoothed")},
+    **{
+        (f"{reading}_angle", column): ("SMALLINT", "INTEGER")
+        for reading in ("filtered", "smoothed")
+        for column in ("topic", "other")
+    },
+    ("sample", "source_offset"): ("INTEGER", "BIGINT"),
+}
+
+NARROW = _NARROW_DOCUMENTS | _NARROW_PLACES
+"""Columns of whole numbers with their types, and with those that they get when a number is too large.
 
 In the small blocks of a run file DuckDB packs whole numbers of two bytes, but none of four or eight.
 """
 
-LARGEST = {"SMALLINT": 2**15 - 1, "INTEGER": 2**31 - 1}
+LARGEST = {"SMALLINT": 2**15 - 1, "USMALLINT": 2**16 - 1, "INTEGER": 2**31 - 1}
 """Largest numbers of the types."""
 
 
 def narrow_documents(connection: duckdb.DuckDBPyConnection) -> None:
     """Keep numbers of topics and stories of documents in fewer bytes where they are small enough; add later stories."""
     connection.execute("create table story_smoothed(slice integer not null, place uinteger not null, story integer)")
-    for (table, column), (narrow, _) in NARROW.items():
+    _narrow(connection, _NARROW_DOCUMENTS)
+
+
+def _narrow(connection: duckdb.DuckDBPyConnection, columns: Mapping[tuple[str, str], tuple[str, str]]) -> None:
+    """Give columns their narrow types where all numbers fit."""
+    for (table, column), (narrow, _) in columns.items():
         largest = connection.execute(f"select coalesce(max({column}), 0) from {table}").fetchall()[0][0]
         if largest <= LARGEST[narrow]:
             connection.execute(f"alter table {table} alter {column} set data type {narrow}")
@@ -273,6 +290,11 @@ def narrow_words(connection: duckdb.DuckDBPyConnection) -> None:
 def add_first_stories(connection: duckdb.DuckDBPyConnection) -> None:
     """Tell of which story a novel document is the first."""
     connection.execute("alter table novel add column story bigint default -1")
+
+
+def narrow_places(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep places of documents, topics of angles, and offsets of the sample in fewer bytes where they are small."""
+    _narrow(connection, _NARROW_PLACES)
 
 
 def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
@@ -309,10 +331,11 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_parts,
     narrow_words,
     add_first_stories,
+    narrow_places,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "a513939df5900d15"
+FINGERPRINT = "94910cfbe4a042e6"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 

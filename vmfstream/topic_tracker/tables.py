@@ -184,9 +184,12 @@ def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) ->
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping) or not all(name in row for name in needed):
             found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
+            texts = "; texts are given with times=, one for each or one for all" if isinstance(row, str) else ""
             raise InputError(
-                f"document {i}: expected a mapping with {' and '.join(needed)}, found {found or 'nothing'}"
+                f"document {i}: expected a mapping with {' and '.join(needed)}, found {found or 'nothing'}{texts}"
             )
+    if not rows:
+        return {name: [] for name in needed}
     ids = [key for key in ((names["id"],) if names["id"] else ID_NAMES) if any(key in row for row in rows)]
     for key in ids[:1]:
         named = sum(key in row for row in rows)

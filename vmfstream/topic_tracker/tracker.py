@@ -284,7 +284,7 @@ class TopicTracker:
         --------
         >>> tracker = TopicTracker(topics=2)
         >>> tracker.learn({"body": ["cat fur paw", "ship sea harbour"] * 9, "year": [2001] * 18})
-        TopicTracker(topics=2, slices='year'): 18 documents, no closed slice yet
+        TopicTracker(topics=2, slices='year'): 18 documents, no closed slice yet; next: learn() more or finish()
         """
         names = {"text": text, "time": time, "id": id, "title": title}
         if times is not None:
@@ -334,13 +334,28 @@ class TopicTracker:
         return self
 
     def __repr__(self) -> str:
-        given = self._run
+        given, rejected = self._run, sum(len(commit.rejected) for commit in self._store.commits)
         began = f"TopicTracker(topics={given.topics}, slices={given.slices!r}): {self._engine.documents:,} documents"
+        if rejected:
+            began += f", {rejected:,} rejected"
         closed = closed_slices(self._store.commits)
         if not closed:
-            return f"{began}, no closed slice yet"
+            return f"{began}, no closed slice yet; next: {self._next(topics=False)}"
         many = f"{len(closed):,} closed slice{'s' if len(closed) > 1 else ''}"
-        return f"{began}, {many}, the newest {closed[-1].slice.label}, {len(self.topic_ids)} topics"
+        known = f"{many}, the newest {closed[-1].slice.label}, {len(self.topic_ids)} topics"
+        return f"{began}, {known}; next: {self._next(topics=bool(len(self.topic_ids)))}"
+
+    def _next(self, *, topics: bool) -> str:
+        """Say what can be done, if there are ``topics`` or not."""
+        if self._source.closed:
+            return "topics(), stories(), save(path)" if topics else "stories(); too few texts share words for topics"
+        if topics:
+            return "topics(), stories(), learn() more or finish()"
+        return "learn() more or finish()" if self._engine.documents else "learn()"
+
+    def __dir__(self) -> list[str]:
+        """Return the names of what there is, without former names."""
+        return sorted(set(super().__dir__()) - {"temper", "fit_temper"})
 
     def _repr_html_(self) -> str:
         """Return the newest topics as a table, for notebooks."""

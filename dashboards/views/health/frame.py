@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from vmfstream.dashboards.looks import phrases, texts
-from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of
+from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of, shown_slices
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.unfinished import judged
-from vmfstream.runfile.queries import EpochFrame
+from vmfstream.runfile.queries import EpochFrame, kept
 from vmfstream.takeovers import taken_over
 
 WARM_UP = 14
@@ -133,7 +133,7 @@ def usual(values: Floats, floor: Floats | float) -> tuple[Floats, Floats]:
 
 def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
     epochs = rows.epochs()
-    frame, events = rows.slices(), rows.events()
+    frame, events = kept(rows.slices(), shown_slices(rows.slices())), rows.events()
     begin = history.index[0] if history.index.size else 0
     slices = history.index.size
     predicted = np.full(slices, np.nan)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from vmfstream.dashboards.looks import phrases, texts
-from vmfstream.dashboards.looks.escape import for_html
+from vmfstream.dashboards.looks.escape import clean, for_html
 from vmfstream.dashboards.panels import PageParts, Panel, chart, switch
-from vmfstream.dashboards.rows.history import History, history_of
+from vmfstream.dashboards.rows.history import LONGEST_GAP, History, history_of, shown_slices
 from vmfstream.dashboards.rows.initial_selection import initial_topic
 from vmfstream.dashboards.rows.run_rows import RunRows, reading_called, readings_of
 from vmfstream.dashboards.rows.topic_names import topic_name
@@ -18,6 +18,7 @@ from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
 from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels, named_dates
+from vmfstream.runfile.queries import kept
 
 _WIDE = Size(1240, 486)
 _PHONE = Size(362, 480)
@@ -59,9 +60,21 @@ def section(parts: PageParts) -> str:
             over=_OVER,
             level=2,
         )
+        + "".join(f'<p class="note">{for_html(note)}</p>' for note in _notes(parts))
         + f'<p class="note" id="warm-up" hidden>{for_html(note)}</p>'
         + f'<p class="note" id="unfinished"{" hidden" if whole else ""}>{for_html(unfinished)}</p>'
     )
+
+
+def _notes(parts: PageParts) -> Iterator[str]:
+    """Say why there are no topics, and which documents lie too far away to be shown."""
+    history, slices = parts.history, parts.rows.slices()
+    if not history.topic.size:
+        yield phrases.no_topics(int(history.n.sum()))
+    away = kept(slices, ~shown_slices(slices) & (slices.n > 0))
+    if away.slice.size:
+        first, last = (clean(str(away.label[at]), 24) for at in (0, -1))
+        yield phrases.far_away(int(away.n.sum()), first, last, LONGEST_GAP)
 
 
 def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:

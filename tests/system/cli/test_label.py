@@ -104,7 +104,7 @@ def test_standard_input_is_labelled_as_it_comes(
 def test_a_frozen_model_labels_as_its_run_file(run: Run, run_file: Path, new: Path, tmp_path: Path, name: str) -> None:
     code, out, _ = run("freeze", run_file, "--out", tmp_path / name)
     assert code == 0
-    assert re.search(r"^model: \S+ \(\d+\.\d MB, 3 topics, slice 2004\)$", out, re.MULTILINE)
+    assert re.search(r"^model: \S+ \([1-9][\d,]* kB, 3 topics, slice 2004\)$", out, re.MULTILINE)
     expected = run("label", run_file, new)[1]
     run_file.unlink()
     assert run("label", tmp_path / name, new)[1] == expected

@@ -66,3 +66,12 @@ def test_files_without_documents_are_refused() -> None:
     untimed = [Message("p", 0, {"words": "some"})]
     with pytest.raises(InputError, match=r"its row is no document; no time: .* name it by --time, or cut slices"):
         look_at(FieldCodec(), untimed, "a.csv")
+
+
+def test_a_table_without_a_line_of_names_is_told_as_such() -> None:
+    without = [Message("p", at, {"2021-03-01": "2021-03-02", "some words": "others"}) for at in range(3)]
+    with pytest.raises(InputError, match=r"2021-03-01 is no name of a column: the first line must name them"):
+        look_at(FieldCodec(), without, "a.tsv")
+    numbered = [Message("p", 0, {"0": "2021-03-02", "1999": "others"})]
+    with pytest.raises(InputError, match="name it by --time"):
+        look_at(FieldCodec(), numbered, "a.csv")

@@ -191,6 +191,19 @@ def test_opening_topic_turned_lately() -> None:
     assert initial_topic(read_history(rows, "smoothed")) not in (None, 3), "the page opens at a slice without it"
 
 
+@pytest.mark.parametrize(("recent", "newest"), [(2.0, 2.0), (50.0, 2.0), (1.0, 1.0)])
+def test_a_topic_of_few_documents_does_not_open_a_page(recent: float, newest: float) -> None:
+    rows = gazette(slices=20, topics=6)
+    late = rows.topic_frames["smoothed"]
+    late.drift_angle[:] = 1.0
+    late.n[:] = 50.0
+    few = late.topic == 3
+    late.drift_angle[few] = 80.0
+    late.n[few & (late.slice >= 18)] = recent
+    late.n[few & (late.slice == 19)] = newest
+    assert initial_topic(read_history(rows, "smoothed")) not in (None, 3)
+
+
 def test_a_mixture_is_no_opening_topic() -> None:
     """Of topics that drift alike the one opens whose mean lies in few words of its own."""
     rows = gazette(slices=20, topics=6)

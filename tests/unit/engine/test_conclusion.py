@@ -17,7 +17,12 @@ from vmfstream.cli.console import conclude, counting
         (3, 900, "topics: 3 of at most 16"),
         (18, 900, "topics: 18, of which at most 16 are active"),
         (9, 20, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
-        (0, 20, "no topics: too few documents share words"),
+        (
+            0,
+            20,
+            "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; are the "
+            "texts in another field (--text), or too few?",
+        ),
     ],
 )
 def test_the_number_of_topics_is_told(

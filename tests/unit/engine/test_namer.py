@@ -68,7 +68,15 @@ def broken(one: Any) -> str:
     [
         (broken, r"failed: RuntimeError: no \[31m model"),
         (lambda one: None, "answered with a NoneType instead of a text"),
-        (lambda one: " \n\x00 --- ", "answered with nothing readable"),
+        (lambda one: " \n\t --- ", "answered with nothing readable"),
+        (lambda one: "", "answered with nothing readable"),
+        (lambda one: "PNG\x00\x1a", "answered with bytes that are no text: 'PNG'"),
+        (lambda one: b"\x89PNG \xff".decode("utf-8", "replace"), "answered with bytes that are no text"),
+        (lambda one: "<p>Brexit</p>", "answered with HTML, JSON or code instead of a name: '<p>Brexit</p>'"),
+        (lambda one: "<!DOCTYPE html>", "answered with HTML"),
+        (lambda one: '{"name": "Brexit"}', "answered with HTML, JSON or code"),
+        (lambda one: "```json\nBrexit", "answered with HTML, JSON or code"),
+        (lambda one: "Sure, " + "here is a name " * 9, "answered with more than 80 characters: 'Sure, here is"),
     ],
 )
 def test_trouble_is_told_once_and_the_third_time_ends_it(
@@ -96,6 +104,13 @@ def test_one_that_hangs_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
     hold.set()
     assert "took longer than 0.01 s" in caplog.text
     assert namer.take() == []
+
+
+@pytest.mark.parametrize(
+    "answer", ["Brexit", "AT&T: 5 < 6 > 4", "[31m talks", "x" * LONGEST, "\n  war  \n" + "y" * 500]
+)
+def test_what_can_be_a_name_is_one(answer: str) -> None:
+    assert asked(lambda one: answer).take() == [(0, 0, plain(answer))]
 
 
 @pytest.mark.parametrize(

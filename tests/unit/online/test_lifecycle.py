@@ -280,6 +280,16 @@ def test_topics_that_sleep_are_not_merged_for_want_of_worth() -> None:
     assert speaking == pytest.approx(np.minimum.outer(inside, inside), abs=1e-3)
 
 
+@pytest.mark.parametrize("few", [0, 1, 3])
+def test_topics_stay_apart_while_hardly_any_document_comes(few: int) -> None:
+    """Beliefs decay in a silence, and what decayed tells no topic from another."""
+    plan = counts(12, *[30] * 6)
+    plan[8:] = 0
+    plan[8:, :few] = 1
+    _, events, _ = lived(story(plan, length=10), replace(LIVING, topics=6, persistences=(0.5,)))
+    assert [event for slice_, event in found(events, "merged") if slice_ >= 8] == []
+
+
 def test_a_group_is_asked_for_by_who_holds_it_now() -> None:
     state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=2))
     assert state.life is not None

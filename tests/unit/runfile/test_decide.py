@@ -13,7 +13,7 @@ from tests.unit.runfile.records import commit
 from vmfstream.decisions import applied, decision, names_of, told, undone_by
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Decision
-from vmfstream.runfile.decide import decide
+from vmfstream.runfile.decide import decide, give_waiting_names
 from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.queries import Reader
@@ -103,6 +103,17 @@ def test_names_are_given_at_once_where_no_run_is_writing(run_file: RunFile) -> N
     assert left(run_file, decision("name", 7, text="7"))
     assert reader.topic_names() == {3: "third", 7: "7"}
     assert not Inbox(run_file.path).folder.exists()
+
+
+def test_names_that_came_too_late_for_a_run_are_given_at_its_end(run_file: RunFile) -> None:
+    assert give_waiting_names(run_file.path) == 0
+    with lease(run_file.path):  # of a run that ends no slice any more
+        assert not left(run_file, decision("name", 3, text="Brexit"), decision("pin", 7))
+        assert give_waiting_names(run_file.path) == 2
+    assert Reader(run_file.path).topic_names() == {}
+    assert give_waiting_names(run_file.path) == 1
+    assert Reader(run_file.path).topic_names() == {3: "Brexit"}
+    assert [one.kind for one in run_file.pending()] == ["pin"]
 
 
 def test_what_waits_for_another_run_and_what_cannot_be_read_is_told_once_and_left_alone(

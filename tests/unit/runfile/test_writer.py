@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -12,10 +13,10 @@ import numpy as np
 import pytest
 
 from tests.unit.runfile.processes import run, snapshot
-from tests.unit.runfile.records import commit, smoothed, state
+from tests.unit.runfile.records import commit, smoothed, state, topic_rows
 from vmfstream.errors import InputError
 from vmfstream.records import Rejected
-from vmfstream.runfile import writer
+from vmfstream.runfile import schema, writer
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
@@ -163,3 +164,32 @@ def test_many_states_do_not_make_the_file_grow(tmp_path: Path) -> None:
 def test_settings_must_not_name_the_format(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must not hold the key 'format'"):
         RunFile(tmp_path / "run.duckdb").settings({"format": "7"})
+
+
+@pytest.mark.parametrize(("table", "column"), schema.NARROW)
+def test_a_column_is_as_wide_as_its_numbers(table: str, column: str) -> None:
+    narrow, wide = schema.NARROW[table, column]
+    with duckdb.connect() as connection:
+        for migrate in schema.MIGRATIONS:
+            migrate(connection)
+
+        def kind() -> str:
+            query = "select data_type from duckdb_columns() where table_name = ? and column_name = ?"
+            return str(connection.execute(query, [table, column]).fetchall()[0][0])
+
+        for number, expected in ((schema.LARGEST[narrow], narrow), (schema.LARGEST[narrow] + 1, wide)):
+            connection.begin()
+            connection.execute(f"delete from {table}")
+            schema.widen(connection, table, {column: np.array([number])})
+            connection.commit()
+            assert kind() == expected
+        assert schema.fingerprint(schema._columns(connection)) == schema.FINGERPRINT
+
+
+def test_weights_have_four_decimals(tmp_path: Path) -> None:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    rows = replace(topic_rows((3,)), words=[[("oil", 0.123456), ("gas", 0.00004), ("coal", -0.5)]])
+    run_file.commit(commit(0, smoothed=[replace(smoothed(0, (3,)), topics=rows)]))
+    words = Reader(run_file.path).words("smoothed")
+    assert words.word.tolist() == ["oil", "gas", "coal"]
+    np.testing.assert_allclose(words.weight, [0.1235, 0.0, -0.5], rtol=1e-6)

@@ -25,6 +25,7 @@ from vmfstream.records import Arrays
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.rows import WEIGHT_DIGITS
 from vmfstream.runfile.writer import RunFile
 from vmfstream.topic_tracker.rows import (
     columns_of_documents,
@@ -150,17 +151,39 @@ def test_probabilities_are_those_of_the_stream_s_temperature_by_default(monkeypa
 
 def test_a_tracker_shows_what_it_knows() -> None:
     tracker = TopicTracker(topics=3)
-    assert repr(tracker) == "TopicTracker(topics=3, slices='year'): 0 documents, no closed slice yet"
+    assert repr(tracker) == "TopicTracker(topics=3, slices='year'): 0 documents, no closed slice yet; next: learn()"
     assert "Learn documents of a later slice, or call finish()" in tracker._repr_html_()
     tracker = ended(begun())
     newest = tracker.topics()[-1]["slice"]
     documents = tracker._engine.documents
     closed = len({row["slice"] for row in tracker.topics()})
     said = f"{documents} documents, {closed} closed slices, the newest {newest}, 3 topics"
+    said += "; next: topics(), stories(), save(path)"
     assert repr(tracker) == f"TopicTracker(topics=3, slices='year'): {said}"
     shown = tracker._repr_html_()
     assert shown.count("<tr>") == 1 + 3
     assert SUBJECTS[0][0] in shown
+
+
+def test_a_tracker_says_what_can_be_done_next() -> None:
+    tracker = TopicTracker(topics=3).learn(["the same text"] * 12 + [None], times=2001)
+    assert repr(tracker).endswith("12 documents, 1 rejected, no closed slice yet; next: learn() more or finish()")
+    tracker.finish()
+    assert repr(tracker).endswith("0 topics; next: stories(); too few texts share words for topics")
+    assert repr(begun()).endswith("3 topics; next: topics(), stories(), learn() more or finish()")
+
+
+def test_former_names_are_not_listed() -> None:
+    listed = dir(TopicTracker())
+    assert {"temper", "fit_temper"}.isdisjoint(listed)
+    assert {"temperature", "fit_temperature", "learn", "topics", "_run"} <= set(listed)
+
+
+def test_no_documents_are_learnt_from_an_empty_list() -> None:
+    tracker = TopicTracker(topics=3).learn([])
+    assert repr(tracker).startswith("TopicTracker(topics=3, slices='year'): 0 documents")
+    with pytest.raises(InputError, match=r"document 0: .* found str; texts are given with times=, one for each"):
+        tracker.learn(["a text"])
 
 
 def test_words_are_text_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,9 +349,11 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """Return numbers with four digits, which weights of words in a run file have at least, and NaN as a text."""
+    """Return numbers with four digits, weights of words with the decimals of a run file, and NaN as a text."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], float):
+        return value[0], f"{value[1]:.{WEIGHT_DIGITS}f}"
     if isinstance(value, list | tuple):
         return [rounded(one) for one in value]
     return f"{value:.4g}" if isinstance(value, float) else value
@@ -357,7 +382,7 @@ def test_a_tracker_reads_what_a_command_wrote(tmp_path: Path) -> None:
     assert [one.reason for one in tracker.rejected] == [
         one.reason for commit in kept.commits for one in commit.rejected
     ]
-    assert repr(tracker).startswith("TopicTracker(topics=3, slices='year'): 241 documents, 4 closed slices")
+    assert repr(tracker).startswith("TopicTracker(topics=3, slices='year'): 241 documents, 1 rejected, 4 closed slices")
     shares = tracker.transform(TEXTS)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
     assert len({one.argmax() for one in shares}) == 3

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -27,7 +28,7 @@ Request: TypeAlias = Mapping[str, Any]
 ``phrases`` (pairs with weights, the largest first), ``documents`` (titles of representative ones)."""
 
 NamingFunction: TypeAlias = Callable[[Request], str]
-"""Returns the name of a topic, of at most `LONGEST` characters."""
+"""Returns the name of a topic: one line of at most `LONGEST` characters, without HTML, JSON or code."""
 
 Given: TypeAlias = tuple[int, int, str]
 """The number of a slice, a topic, and its name there."""
@@ -156,8 +157,31 @@ class BackgroundNamer:
             return None, f"failed: {type(found[0]).__name__}: {plain(str(found[0]))}"
         if not isinstance(found[0], str):
             return None, f"answered with a {type(found[0]).__name__} instead of a text"
-        name = plain(found[0])
-        return (name, "") if any(letter.isalnum() for letter in name) else (None, "answered with nothing readable")
+        trouble = _nonsense(found[0])
+        return (None, trouble) if trouble else (plain(found[0]), "")
+
+
+_MARKUP = re.compile(r"</?[a-zA-Z!][^>]*>|^(\{|\[[\"{]|```)")
+"""Tags of HTML, and beginnings of JSON and Markdown code."""
+
+
+def _nonsense(answer: str) -> str:
+    """Say why an answer is no name; nothing if it is one."""
+    line = _first_line(answer)
+    if "\ufffd" in line or "\0" in line:
+        return f"answered with bytes that are no text: {plain(line)!r}"
+    if not any(letter.isalnum() for letter in line):
+        return "answered with nothing readable"
+    if _MARKUP.search(line.strip()):
+        return f"answered with HTML, JSON or code instead of a name: {plain(line)!r}"
+    if len(" ".join(line.split())) > LONGEST:
+        return f"answered with more than {LONGEST} characters: {plain(line)!r}"
+    return ""
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that is not blank."""
+    return next((line for line in text[:_MOST_BYTES].splitlines() if line.strip()), "")
 
 
 def plain(text: str) -> str:
@@ -168,8 +192,7 @@ def plain(text: str) -> str:
     >>> plain("  Brexit \\x1b[31m talks\\nmore")
     'Brexit [31m talks'
     """
-    lines = [line for line in text[:_MOST_BYTES].splitlines() if line.strip()]
-    words = "".join(one if one.isprintable() else " " for one in "".join(lines[:1])).split()
+    words = "".join(one if one.isprintable() else " " for one in _first_line(text)).split()
     return " ".join(words)[:LONGEST].rstrip()
 
 
