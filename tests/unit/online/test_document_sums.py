@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.online.document_sums import products, products_with_others, sum_of
+from vmfstream.online.document_sums import Pairs, length, products, sum_of, sums_of
 
 
 def rows(*, seed: int = 0, lowest: float = -1.0) -> NDArray[np.float32]:
@@ -29,16 +29,20 @@ def test_sparse_rows_are_as_dense_ones(members: list[int], lowest: float, index:
     vectors = np.random.default_rng(1).standard_normal((25, 3))
     exact = x.astype(np.float64)
     assert sum_of(sparse, chosen) == pytest.approx(exact[chosen].sum(axis=0), abs=1e-6)
+    for given in (sparse, x):
+        several = sums_of(given, [chosen, np.array([1])])
+        np.testing.assert_array_equal(several.T, [sum_of(given, chosen), sum_of(given, np.array([1]))])
+    assert length(vectors[:, 0]) == pytest.approx(np.linalg.norm(vectors[:, 0]))
     assert products(sparse, vectors) == pytest.approx(exact @ vectors, abs=1e-6)
     assert products(sparse, vectors[:, 0]) == pytest.approx(exact @ vectors[:, 0], abs=1e-6)
-    for found, expected in zip(products_with_others(sparse, chosen), products_with_others(x, chosen), strict=True):
+    for found, expected in zip(Pairs(sparse).with_others(chosen), Pairs(x).with_others(chosen), strict=True):
         assert found == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_is_left_out_of_its_own_products(*, sparse: bool) -> None:
     x, members = rows(lowest=0.0), np.array([1, 4, 5])
-    total, largest = products_with_others(csr_array(x) if sparse else x, members)
+    total, largest = Pairs(csr_array(x) if sparse else x).with_others(members)
     dots = x.astype(np.float64) @ x[members].astype(np.float64).T
     assert total[4] == pytest.approx(dots[4, 0] + dots[4, 2], abs=1e-6)
     assert largest[4] == pytest.approx(max(dots[4, 0], dots[4, 2]), abs=1e-6)
