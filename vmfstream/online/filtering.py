@@ -61,13 +61,13 @@ def run(
 
 
 def predicted(
-    state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings
+    state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings, *, lengths: bool = True
 ) -> RunningBelief:
     """Return the prediction for the slice after the last under persistence number ``grid``, as `run` does.
 
-    Only the anchor's products come along, no other belief.
+    With ``lengths`` the anchor's products come along; no other belief.
     """
-    belief = RunningBelief(past(state, grid), state.anchor)
+    belief = RunningBelief(past(state, grid), state.anchor if lengths else None)
     for s in stats:
         _learn(belief, s, state)
         belief.convolve(settings.persistences[grid])
@@ -85,6 +85,18 @@ def newest_columns(
         _learn(belief, None if sums is None else SliceSums(sums.words, sums.s[:, topics]), state)
     newest: Matrix = belief.matrix()
     return newest
+
+
+def predicted_sum(
+    state: TrackState, stats: Sequence[SliceSums | None], topics: list[int], settings: TrackerSettings
+) -> Vector:
+    """Data part of `predicted` of a topic that has the documents and the past of some ``topics``, (D,)."""
+    belief = RunningBelief(past(state, state.leader)[:, topics].sum(axis=1, keepdims=True))
+    for sums in stats:
+        one = None if sums is None else SliceSums(sums.words, sums.s[:, topics].sum(axis=1, keepdims=True))
+        _learn(belief, one, state)
+        belief.convolve(settings.persistences[state.leader])
+    return np.asarray(belief.matrix()[:, 0])
 
 
 def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings) -> list[Matrix]:
