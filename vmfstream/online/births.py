@@ -25,6 +25,7 @@ from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
 from vmfstream.directional.bessel import ell, log_partition
+from vmfstream.mixtures.columns import square_of
 from vmfstream.online.document_sums import products, sum_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector
@@ -75,8 +76,7 @@ def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
 
     ``x`` are unit rows, ``anchor`` (D,) is the prior's natural vector, ``kappa`` the concentration of documents.
     """
-    norm = float(np.linalg.norm(anchor.astype(np.float64)))
-    return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
+    return log_density(len(anchor), kappa, square_of(anchor), np.asarray(x @ anchor, np.float64))
 
 
 def log_density(d: int, kappa: float, square: Vector | float, dot: Vector) -> Vector:
@@ -200,11 +200,10 @@ def _groups_of_half(
         return []
     x = recent.x[worst]
     gram = gram_of(x)
-    norm = float(np.linalg.norm(anchor.astype(np.float64)))
     proposals = proposed_groups(
         gram,
         np.asarray(x @ anchor, np.float64),
-        norm * norm,
+        square_of(anchor),
         kappa,
         len(anchor),
         recent.s[worst],
@@ -417,7 +416,7 @@ def _tested_group(
     """Test a proposed group on the other half and against the control sample; None if it gains too little."""
     d, share = len(anchor), len(members) / np.count_nonzero(half)
     f = anchor + kappa * sum_of(recent.x, members)
-    square = float(f @ f)
+    square = square_of(f)
     now = np.log(share) + log_density(d, kappa, square, products(recent.x, f))
     delta = now - recent.s
     testing = delta[~half]

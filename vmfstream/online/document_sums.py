@@ -36,11 +36,6 @@ def sums_of(x: Rows, groups: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
     return out
 
 
-def length(vector: Vector) -> float:
-    """Return the Euclidean length of a vector (D,), the same for any number of threads."""
-    return float(np.sqrt(_square(vector)))
-
-
 def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``x vectors`` for one vector (D,) or several (D, G): (N,) or (N, G)."""
     if isinstance(x, np.ndarray):
@@ -79,14 +74,6 @@ class Pairs:
         by_word, by_row = (words.indptr, words.indices, words.data), (x.indptr, x.indices, x.data)
         _pair(*by_word, *by_row, members, np.zeros(x.shape[0]), total, largest)
         return total, largest
-
-
-@njit(cache=True, nogil=True)
-def _square(vector: Vector) -> float:
-    square = 0.0
-    for value in vector:
-        square += value * value
-    return square
 
 
 @njit(cache=True, nogil=True)

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
-from vmfstream.mixtures.columns import directed
+from vmfstream.mixtures.columns import directed, length_of, square_of
 from vmfstream.online.births import Group, Memory, ScoredDocuments, gram_of, log_density, or_new, proposed_groups
-from vmfstream.online.document_sums import Pairs, length, products, sum_of, sums_of
+from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack
 
@@ -139,7 +139,7 @@ def _found(pool: _Pool, prior: _Prior, rules: BirthSettings, memory: Memory) -> 
     pairs = memory.once("pairs", lambda: Pairs(pool.x), pool.x)
     old = pool.counted[~pool.newest[pool.counted]]
     older = sum_of(pool.x, old)
-    usual = products(pool.x, older / max(length(older), 1e-12))
+    usual = products(pool.x, older / max(length_of(older), 1e-12))
     refined: dict[bytes, _Found] = {}
     tested: dict[bytes, _Found] = {}
     for _ in range(rules.joining_rounds):
@@ -168,10 +168,9 @@ def _proposals(pool: _Pool, prior: _Prior, rules: BirthSettings) -> Iterator[NDA
         return
     chosen = np.sort(newest[np.argsort(pool.s[newest], kind="stable")[:worst]])
     x, (anchor, kappa) = pool.x[chosen], prior
-    norm = float(np.linalg.norm(anchor.astype(np.float64)))
     b, most = np.asarray(x @ anchor, np.float64), rules.new_candidates
     gram, s, d = gram_of(x), pool.s[chosen], len(anchor)
-    for members in proposed_groups(gram, b, norm * norm, kappa, d, s, rules, most, overlapping=True):
+    for members in proposed_groups(gram, b, square_of(anchor), kappa, d, s, rules, most, overlapping=True):
         yield chosen[members]
 
 
@@ -189,7 +188,7 @@ def _likeness(x: Rows, groups: list[NDArray[np.intp]]) -> NDArray[np.float64]:
 def _likeness_to_others(x: Rows, members: NDArray[np.intp], pairs: Pairs) -> Vector:
     """Cosine of every document with the sum of a group without itself and the one of the group most like it, (N,)."""
     total, largest = pairs.with_others(members)
-    return np.asarray((total - largest) / length(sum_of(x, members)))
+    return np.asarray((total - largest) / length_of(sum_of(x, members)))
 
 
 def _above_best_cut(scores: Vector, pool: _Pool, rules: BirthSettings) -> _Found:
@@ -220,7 +219,7 @@ def _group(
 
     def densities() -> tuple[Vector, Vector]:
         now = share + log_density(d, prior.kappa, squares, dot)
-        return now, share + log_density(d, prior.kappa, float(f @ f), products(control.x, f))
+        return now, share + log_density(d, prior.kappa, square_of(f), products(control.x, f))
 
     delta = share + log_density(d, prior.kappa, squares[members], dot[members]) - recent.s[members]
     joins, better = np.zeros(len(dot), np.bool_), delta > rules.document_gain
@@ -236,7 +235,7 @@ def _left_out(x: Rows, members: NDArray[np.intp], prior: _Prior) -> tuple[Vector
     kappa = prior.kappa
     f = prior.anchor + kappa * sum_of(x, members)
     dot = products(x, f)
-    squares = np.full(len(dot), float(f @ f))
+    squares = np.full(len(dot), square_of(f))
     squares[members] = np.maximum(squares[members] - 2.0 * kappa * dot[members] + kappa * kappa, 0.0)
     dot[members] -= kappa
     return dot, squares, f

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel import conv_concentration
 from vmfstream.directional.kernels import accumulate, zeros
-from vmfstream.mixtures.columns import column_dots
+from vmfstream.mixtures.columns import column_dots, column_products, square_of
 
 
 class Narrow(NamedTuple):
@@ -111,9 +111,10 @@ class RunningBelief:
     def __init__(self, m: Floats, anchor: Floats | None = None, pins: Pins | None = None) -> None:
         self._m = m.astype(np.float64)
         self._anchor = np.zeros(len(m)) if anchor is None else np.asarray(anchor, np.float64)
+        self._alone = 0.0 if anchor is None else square_of(self._anchor)
         self._factor = np.ones(m.shape[1])
         self.squares = column_dots(self._m, self._m)
-        self.anchor_products = self._anchor @ self._m if anchor is not None else np.zeros(m.shape[1])
+        self.anchor_products = self._along(self._m) if anchor is not None else np.zeros(m.shape[1])
         self._pin(pins)
         if pins is not None:
             self.anchor_products[pins.columns] += column_dots(pins.vectors, self._m[:, pins.columns])
@@ -123,23 +124,38 @@ class RunningBelief:
         """Begin with ``kp`` zero columns; only what is added to them costs memory. ``anchor`` and ``pins`` as above."""
         none = cls(np.zeros((0, kp)), anchor[:0])
         none._m, none._anchor = np.zeros((len(anchor), kp)), np.asarray(anchor, np.float64)
+        none._alone = square_of(none._anchor)
         none._pin(pins)
         return none
 
+    def begun_anew(self) -> RunningBelief:
+        """Return zero columns with the same anchor and pins."""
+        new = self._like(np.zeros(self._m.shape))
+        kp = len(self._factor)
+        new._factor, new.squares, new.anchor_products = np.ones(kp), np.zeros(kp), np.zeros(kp)
+        return new
+
     def _pin(self, pins: Pins | None) -> None:
         """Take what belongs to the anchor of some columns, and the squares of the anchors."""
-        self._pins, square = pins, float(self._anchor @ self._anchor)
-        self._anchor_square: Any = square
+        self._pins = pins
+        self._anchor_square: Any = self._alone
         if pins is not None:
-            self._anchor_square = np.full(len(self._factor), square)
-            along = self._anchor @ pins.vectors
+            self._anchor_square = np.full(len(self._factor), self._alone)
+            along = self._along(pins.vectors)
             self._anchor_square[pins.columns] += 2.0 * along + column_dots(pins.vectors, pins.vectors)
+
+    def _along(self, m: Floats) -> Vector:
+        """Products of the anchor with the columns of ``m`` (D, kp)."""
+        return np.asarray(column_products(self._anchor[:, None], m)[0])
 
     def copy(self) -> RunningBelief:
         """Return a belief of its own that begins where this one is."""
+        return self._like(self._m.copy())
+
+    def _like(self, m: Vector) -> RunningBelief:
         new: RunningBelief = object.__new__(RunningBelief)
         vars(new).update(vars(self))
-        new._m = self._m.copy()
+        new._m = m
         return new
 
     @property
