@@ -269,7 +269,8 @@ def proposed_groups(
     """
     fresh = rules.log_share + log_density(d, kappa, square, b) - s
     apart = (fresh <= 0.0) & (kappa + 2.0 * b >= 0.0)  # of these the rule about words in common is true
-    gains = _pair_gains(gram, b, square, kappa, d, s - rules.log_share, apart)
+    least = s - rules.log_share
+    gains = _pair_gains(gram, b, square, kappa, d, least, apart)
     alone = np.minimum(fresh, 0.0)
     free = np.ones(len(s), np.bool_)
     value = _value_of_seeds(gains, free) + alone
@@ -284,7 +285,7 @@ def proposed_groups(
         members[seed] = True
         for _ in range(rules.sweeps):
             before = members
-            members = may & _better_explained(gram, b, square, kappa, d, before, s - rules.log_share, apart)
+            members = may & _better_explained(gram, b, square, kappa, float(d), before, least, apart)
             if members.sum() < rules.least_members or np.array_equal(members, before):
                 break
         if members.sum() >= rules.least_members:
@@ -367,14 +368,21 @@ def _value_of_seeds(gains: NDArray[np.float64], free: Mask) -> Vector:
     return out
 
 
+@njit(cache=True, nogil=True)
 def _better_explained(
-    gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, members: Mask, s: Vector, apart: Mask
+    gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: float, members: Mask, s: Vector, apart: Mask
 ) -> Mask:
     """Tell of every document whether the group without itself explains it better than its score ``s``, (N,)."""
     cross, squares = _left_out(gram, b, square, kappa, members)
-    better = np.zeros(len(s), np.bool_)
-    near = np.flatnonzero((cross != 0.0) | ~(apart & (squares >= square)))
-    better[near] = log_density(d, kappa, squares[near], b[near] + kappa * cross[near]) > s[near]
+    better, common, last, alone = np.zeros(len(s), np.bool_), ell(d, kappa), -1.0, 0.0
+    for i in range(len(s)):
+        if cross[i] == 0.0 and apart[i] and squares[i] >= square:
+            continue
+        if squares[i] != last:  # often the same for all
+            last = squares[i]
+            alone = ell(d, np.sqrt(max(last, 0.0)))
+        joint = max(last + kappa * kappa + 2.0 * kappa * (b[i] + kappa * cross[i]), 0.0)
+        better[i] = ell(d, np.sqrt(joint)) - alone - common > s[i]
     return better
 
 

@@ -78,7 +78,8 @@ def newest_columns(
     state: TrackState, stats: Sequence[SliceSums | None], topics: NDArray[np.intp], settings: TrackerSettings
 ) -> Matrix:
     """Data parts of the beliefs of some ``topics`` (M,) at the end of the window, (D, M): columns of h of `run`."""
-    belief = RunningBelief(past(state, state.leader)[:, topics])
+    none = state.past is None
+    belief = RunningBelief(np.zeros((state.dim, len(topics))) if none else past(state, state.leader)[:, topics])
     for count, sums in enumerate(stats):
         if count:
             belief.convolve(settings.persistences[state.leader])
