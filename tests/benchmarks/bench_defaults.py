@@ -13,8 +13,8 @@ same run.
 
 Prints one JSON line per case and method. ``seconds`` are those of the clock, ``processor`` those of all threads, user
 and system, with ``least`` and ``most``: on a busy machine these say more. ``times`` is how often it is as fast as the
-first method of its case, in processor time. ``peak`` is the largest memory of the process in MiB, and ``beside`` what
-came to it since the data was there.
+first method of its case, in processor time. ``peak`` is the largest memory of the process since the data was there, in
+MiB, and ``beside`` what came to it since then.
 
     python tests/benchmarks/bench_defaults.py [--only rows streams text] [--rounds 5] [--documents 120000 1000000]
 """
@@ -27,7 +27,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -57,15 +56,21 @@ class Meter:
     """Seconds, processor seconds and memory from here on."""
 
     def __init__(self) -> None:
-        self._resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak of making the data
+        self._resident = _memory("VmRSS")
         self._began = time.perf_counter(), time.process_time()
 
     def read(self) -> dict[str, float]:
         """Return the columns of the table."""
         seconds, processor = time.perf_counter() - self._began[0], time.process_time() - self._began[1]
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        memory = {"peak": peak / 2**20, "beside": max(peak - self._resident, 0) / 2**20}
-        return {"seconds": seconds, "processor": processor} | memory
+        peak = _memory("VmHWM")
+        return {"seconds": seconds, "processor": processor, "peak": peak, "beside": peak - self._resident}
+
+
+def _memory(field: str) -> float:
+    """MiB by a field of the status of this process; ``ru_maxrss`` begins with the peak of what started it."""
+    lines_of_status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines_of_status if line.startswith(f"{field}:")) / 1024
 
 
 def of_rows(method: str, path: str, k: int) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def newest_columns(
     for count, sums in enumerate(stats):
         if count:
             belief.convolve(settings.persistences[state.leader])
-        _learn(belief, None if sums is None else SliceSums(sums.words, sums.s[:, topics]), state)
+        _learn(belief, sums, state, topics)
     newest: Matrix = belief.matrix()
     return newest
 
@@ -106,7 +106,8 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
     s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
     """
     omega = settings.persistences[state.leader]
-    later = RunningBelief.nothing(state.kp, state.anchor)
+    belief = RunningBelief(past(state, state.leader))
+    later = belief.begun_anew()
     back = [later.matrix()]
     for t in reversed(range(1, len(stats))):
         _learn(later, stats[t], state)
@@ -114,7 +115,6 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
         if t <= 2:
             back = [later.matrix(), *back[:1]]
     out = []
-    belief = RunningBelief(past(state, state.leader))
     for s, b in zip(stats, back, strict=False):
         _learn(belief, s, state)
         out.append(anchored(state, belief.matrix() + b))
@@ -122,10 +122,12 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
     return out
 
 
-def _learn(belief: RunningBelief, sums: SliceSums | None, state: TrackState) -> None:
-    """Add kappa S of a slice; None for one without documents."""
+def _learn(
+    belief: RunningBelief, sums: SliceSums | None, state: TrackState, topics: NDArray[np.intp] | None = None
+) -> None:
+    """Add kappa S of a slice, or of some of its ``topics``; None for one without documents."""
     if sums is not None:
-        belief.learn(sums, np.full(sums.s.shape[1], state.kappa))
+        belief.learn(sums, np.full(sums.s.shape[1] if topics is None else len(topics), state.kappa), topics)
 
 
 def past(state: TrackState, grid: int) -> Matrix:
