@@ -11,7 +11,10 @@ same run.
 - ``text``: `TopicTracker` on raw posts in 6 and 24 slices, without a run file, beside json.loads, HashingVectorizer,
   TfidfTransformer and MiniBatchKMeans.
 
-Prints one JSON line per case and method. ``times`` is how often it is as fast as the first method of its case.
+Prints one JSON line per case and method. ``seconds`` are those of the clock, ``processor`` those of all threads, user
+and system, with ``least`` and ``most``: on a busy machine these say more. ``times`` is how often it is as fast as the
+first method of its case, in processor time. ``peak`` is the largest memory of the process since the data was there, in
+MiB, and ``beside`` what came to it since then.
 
     python tests/benchmarks/bench_defaults.py [--only rows streams text] [--rounds 5] [--documents 120000 1000000]
 """
@@ -49,6 +52,27 @@ WORDS = 30_000
 TEXTS = 120_000
 
 
+class Meter:
+    """Seconds, processor seconds and memory from here on."""
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak of making the data
+        self._resident = _memory("VmRSS")
+        self._began = time.perf_counter(), time.process_time()
+
+    def read(self) -> dict[str, float]:
+        """Return the columns of the table."""
+        seconds, processor = time.perf_counter() - self._began[0], time.process_time() - self._began[1]
+        peak = _memory("VmHWM")
+        return {"seconds": seconds, "processor": processor, "peak": peak, "beside": peak - self._resident}
+
+
+def _memory(field: str) -> float:
+    """MiB by a field of the status of this process; ``ru_maxrss`` begins with the peak of what started it."""
+    lines_of_status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines_of_status if line.startswith(f"{field}:")) / 1024
+
+
 def of_rows(method: str, path: str, k: int) -> dict[str, Any]:
     """Learn the rows of a file batch by batch."""
     x = csr_array(load_npz(path))
@@ -65,13 +89,12 @@ def of_rows(method: str, path: str, k: int) -> dict[str, Any]:
 
         model = MiniBatchKMeans(k, random_state=0)
     labels = []
-    began = time.perf_counter()
+    meter = Meter()
     for batch in batches:
         labels.append(model.partial_fit(batch).labels_)
-    seconds = time.perf_counter() - began
+    used = meter.read()
     found = np.concatenate(labels)
-    return {
-        "seconds": seconds,
+    return used | {
         "nmi": float(normalized_mutual_info_score(truth, found)),
         "ari": float(adjusted_rand_score(truth, found)),
     }
@@ -92,25 +115,27 @@ def of_stream(name: str) -> dict[str, Any]:
         slices: str | int = "week"
     else:
         times, slices = 2013, -(-len(texts) // 16)
-    began = time.perf_counter()
+    meter = Meter()
     tracker = TopicTracker(slices=slices)
     tracker.learn(texts, times).finish()
-    return {"seconds": time.perf_counter() - began, "documents": len(texts)}
+    return meter.read() | {"documents": len(texts)}
 
 
 def of_text(method: str, slices: int) -> dict[str, Any]:
     """Learn lines of JSON with raw text."""
     given = lines(TEXTS)
     if method == "hashing":
-        return {"seconds": hashing(given, BATCH)["seconds"]}
+        meter = Meter()
+        hashing(given, BATCH)
+        return meter.read()
     from vmfstream import TopicTracker
 
-    began = time.perf_counter()
+    meter = Meter()
     tracker = TopicTracker(slices=TEXTS // slices)
     for low in range(0, TEXTS, BATCH):
         tracker.learn([json.loads(line)["text"] for line in given[low : low + BATCH]], 1993)
     tracker.finish()
-    return {"seconds": time.perf_counter() - began}
+    return meter.read()
 
 
 CASES: dict[str, Callable[..., dict[str, Any]]] = {"rows": of_rows, "streams": of_stream, "text": of_text}
@@ -131,18 +156,21 @@ def compare(case: str, rounds: int, documents: int | None, methods: dict[str, tu
     for _ in range(rounds):
         for name, call in methods.items():
             runs[name].append(alone(*call))
-    first = np.array([run["seconds"] for run in next(iter(runs.values()))])
+    first = np.array([run["processor"] for run in next(iter(runs.values()))])
     for name, found in runs.items():
-        seconds = np.array([run["seconds"] for run in found])
+        processor = np.array([run["processor"] for run in found])
         n = documents or found[0]["documents"]
         line = {
             "case": case,
             "method": name,
-            "seconds": round(float(np.median(seconds)), 2),
-            "least": round(float(seconds.min()), 2),
-            "most": round(float(seconds.max()), 2),
-            "documents_per_second": round(n / float(np.median(seconds))),
-            "times": round(float(np.median(first / seconds)), 2),
+            "processor": round(float(np.median(processor)), 2),
+            "least": round(float(processor.min()), 2),
+            "most": round(float(processor.max()), 2),
+            "seconds": round(float(np.median([run["seconds"] for run in found])), 2),
+            "documents_per_second": round(n / float(np.median(processor))),
+            "times": round(float(np.median(first / processor)), 2),
+            "peak": round(max(run["peak"] for run in found)),
+            "beside": round(max(run["beside"] for run in found)),
         }
         quality = {key: round(found[0][key], 3) for key in ("nmi", "ari") if key in found[0]}
         print(json.dumps(line | quality), flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,36 @@ def column_dots(a: Floats, b: Floats) -> NDArray[np.float64]:
         for j in range(a.shape[1]):
             total[j] += np.float64(a[i, j]) * np.float64(b[i, j])
     return total
+
+
+@njit(cache=True, nogil=True)
+def column_products(a: Floats, b: Floats) -> NDArray[np.float64]:
+    """Inner products of all columns of ``a`` (D, K) with all of ``b`` (D, L), (K, L), in double precision.
+
+    Unlike those of a BLAS library they are the same for any number of threads, and no thread waits for the next ones.
+    """
+    total = np.zeros((a.shape[1], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            v = np.float64(a[i, j])
+            if v != 0.0:
+                for other in range(b.shape[1]):
+                    total[j, other] += v * np.float64(b[i, other])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def square_of(vector: Floats) -> float:
+    """Squared length of a vector (D,), in double precision, the same for any number of threads."""
+    total = 0.0
+    for value in vector:
+        total += np.float64(value) * np.float64(value)
+    return total
+
+
+def length_of(vector: Floats) -> float:
+    """Length of a vector (D,), from `square_of`."""
+    return math.sqrt(square_of(vector))
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ are, without matrices made of a few of them. ``x`` are unit rows (N, D), ``membe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,17 @@ def sum_of(x: Rows, members: NDArray[np.intp]) -> Vector:
     return out
 
 
+def sums_of(x: Rows, groups: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Return the sums of several groups of rows of ``x``, given as their numbers, (D, G)."""
+    out = np.zeros((x.shape[1], len(groups)))
+    for group, members in enumerate(groups):
+        if isinstance(x, np.ndarray):
+            out[:, group] = x[members].sum(axis=0)
+        else:
+            _add_rows(x.indptr, x.indices, x.data, members, out[:, group])
+    return out
+
+
 def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``x vectors`` for one vector (D,) or several (D, G): (N,) or (N, G)."""
     if isinstance(x, np.ndarray):
@@ -34,20 +46,34 @@ def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return out.reshape(x.shape[0], *vectors.shape[1:])
 
 
-def products_with_others(x: Rows, members: NDArray[np.intp]) -> tuple[Vector, Vector]:
-    """Sum and largest of the products of every row of ``x`` with the ``members``, of which it is left out, both (N,).
+class Pairs:
+    """Products of pairs of documents by lists of the documents that hold a word.
 
-    That with itself counts as zero.
+    Parameters
+    ----------
+    x : (N, D) unit rows.
     """
-    if isinstance(x, np.ndarray):
-        dots = np.asarray(x[members] @ x.T, np.float64)
-        dots[np.arange(len(members)), members] = 0.0
-        return dots.sum(axis=0), dots.max(axis=0)
-    own = np.full(x.shape[0], -1)
-    own[members] = np.arange(len(members))
-    total, largest = np.empty(x.shape[0]), np.empty(x.shape[0])
-    _pair(x.indptr, x.indices, x.data, members, own, np.zeros(x.shape[1] + 1, np.int64), total, largest)
-    return total, largest
+
+    def __init__(self, x: Rows) -> None:
+        self._x = x
+        if not isinstance(x, np.ndarray):
+            self._words = x.tocsc()
+
+    def with_others(self, members: NDArray[np.intp]) -> tuple[Vector, Vector]:
+        """Sum and largest of the products of every row with the ``members``, of which it is left out, both (N,).
+
+        That with itself counts as zero.
+        """
+        x = self._x
+        if isinstance(x, np.ndarray):
+            dots = np.asarray(x[members] @ x.T, np.float64)
+            dots[np.arange(len(members)), members] = 0.0
+            return dots.sum(axis=0), dots.max(axis=0)
+        words = self._words
+        total, largest = np.zeros(x.shape[0]), np.full(x.shape[0], -np.inf)
+        by_word, by_row = (words.indptr, words.indices, words.data), (x.indptr, x.indices, x.data)
+        _pair(*by_word, *by_row, members, np.zeros(x.shape[0]), total, largest)
+        return total, largest
 
 
 @njit(cache=True, nogil=True)
@@ -69,42 +95,26 @@ def _multiply(indptr: Any, indices: Any, data: Any, vectors: NDArray[np.float64]
 
 @njit(cache=True, nogil=True)
 def _pair(
+    word_indptr: Any,
+    documents: Any,
+    values: Any,
     indptr: Any,
     indices: Any,
     data: Any,
     members: NDArray[np.intp],
-    own: NDArray[np.int64],
-    first: NDArray[np.int64],
+    dots: Vector,
     total: Vector,
     largest: Vector,
 ) -> None:
-    """Do `products_with_others` by lists of the members that hold a word, those of w from ``first[w]`` (D + 1,) on.
-
-    ``own`` (N,) is the place of a row among the members, -1 for others; ``first`` comes as zeros.
-    """
-    for row in members:
-        for j in range(indptr[row], indptr[row + 1]):
-            first[indices[j]] += 1
-    for w in range(1, len(first)):
-        first[w] += first[w - 1]
-    place, value = np.empty(first[-1], np.int64), np.empty(first[-1])
-    for m in range(len(members)):
-        for j in range(indptr[members[m]], indptr[members[m] + 1]):
-            first[indices[j]] -= 1
-            place[first[indices[j]]], value[first[indices[j]]] = m, data[j]
-    dots, met, of_row = np.empty(len(members)), np.empty(len(members), np.int64), np.full(len(members), -1)
-    for i in range(len(total)):
-        count = 0
-        for j in range(indptr[i], indptr[i + 1]):
-            for a in range(first[indices[j]], first[indices[j] + 1]):
-                m = place[a]
-                if m == own[i]:
-                    continue
-                if of_row[m] != i:
-                    of_row[m], met[count], dots[m] = i, m, 0.0
-                    count += 1
-                dots[m] += value[a] * data[j]
-        total[i], largest[i] = 0.0, 0.0 if count < len(members) else -np.inf
-        for a in range(count):
-            total[i] += dots[met[a]]
-            largest[i] = max(largest[i], dots[met[a]])
+    """Add the products of every row with each member to ``total`` and raise ``largest`` to them; ``dots`` are zeros."""
+    for m in members:
+        for j in range(indptr[m], indptr[m + 1]):
+            value = np.float64(data[j])
+            for a in range(word_indptr[indices[j]], word_indptr[indices[j] + 1]):
+                dots[documents[a]] += value * values[a]
+        dots[m] = 0.0
+        for i in range(len(dots)):
+            dot = dots[i]
+            total[i] += dot
+            largest[i] = dot if dot > largest[i] else largest[i]
+            dots[i] = 0.0

@@ -61,13 +61,13 @@ def run(
 
 
 def predicted(
-    state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings
+    state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings, *, lengths: bool = True
 ) -> RunningBelief:
     """Return the prediction for the slice after the last under persistence number ``grid``, as `run` does.
 
-    Only the anchor's products come along, no other belief.
+    With ``lengths`` the anchor's products come along; no other belief.
     """
-    belief = RunningBelief(past(state, grid), state.anchor)
+    belief = RunningBelief(past(state, grid), state.anchor if lengths else None)
     for s in stats:
         _learn(belief, s, state)
         belief.convolve(settings.persistences[grid])
@@ -78,13 +78,26 @@ def newest_columns(
     state: TrackState, stats: Sequence[SliceSums | None], topics: NDArray[np.intp], settings: TrackerSettings
 ) -> Matrix:
     """Data parts of the beliefs of some ``topics`` (M,) at the end of the window, (D, M): columns of h of `run`."""
-    belief = RunningBelief(past(state, state.leader)[:, topics])
+    none = state.past is None
+    belief = RunningBelief(np.zeros((state.dim, len(topics))) if none else past(state, state.leader)[:, topics])
     for count, sums in enumerate(stats):
         if count:
             belief.convolve(settings.persistences[state.leader])
-        _learn(belief, None if sums is None else SliceSums(sums.words, sums.s[:, topics]), state)
+        _learn(belief, sums, state, topics)
     newest: Matrix = belief.matrix()
     return newest
+
+
+def predicted_sum(
+    state: TrackState, stats: Sequence[SliceSums | None], topics: list[int], settings: TrackerSettings
+) -> Vector:
+    """Data part of `predicted` of a topic that has the documents and the past of some ``topics``, (D,)."""
+    belief = RunningBelief(past(state, state.leader)[:, topics].sum(axis=1, keepdims=True))
+    for sums in stats:
+        one = None if sums is None else SliceSums(sums.words, sums.s[:, topics].sum(axis=1, keepdims=True))
+        _learn(belief, one, state)
+        belief.convolve(settings.persistences[state.leader])
+    return np.asarray(belief.matrix()[:, 0])
 
 
 def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings) -> list[Matrix]:
@@ -93,7 +106,8 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
     s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
     """
     omega = settings.persistences[state.leader]
-    later = RunningBelief.nothing(state.kp, state.anchor)
+    belief = RunningBelief(past(state, state.leader))
+    later = belief.begun_anew()
     back = [later.matrix()]
     for t in reversed(range(1, len(stats))):
         _learn(later, stats[t], state)
@@ -101,7 +115,6 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
         if t <= 2:
             back = [later.matrix(), *back[:1]]
     out = []
-    belief = RunningBelief(past(state, state.leader))
     for s, b in zip(stats, back, strict=False):
         _learn(belief, s, state)
         out.append(anchored(state, belief.matrix() + b))
@@ -109,10 +122,12 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
     return out
 
 
-def _learn(belief: RunningBelief, sums: SliceSums | None, state: TrackState) -> None:
-    """Add kappa S of a slice; None for one without documents."""
+def _learn(
+    belief: RunningBelief, sums: SliceSums | None, state: TrackState, topics: NDArray[np.intp] | None = None
+) -> None:
+    """Add kappa S of a slice, or of some of its ``topics``; None for one without documents."""
     if sums is not None:
-        belief.learn(sums, np.full(sums.s.shape[1], state.kappa))
+        belief.learn(sums, np.full(sums.s.shape[1] if topics is None else len(topics), state.kappa), topics)
 
 
 def past(state: TrackState, grid: int) -> Matrix:

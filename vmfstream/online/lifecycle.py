@@ -15,7 +15,14 @@ from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.belief import Belief, score
-from vmfstream.online.births import Group, ScoredDocuments, find_groups, new_topic_log_density
+from vmfstream.online.births import (
+    Group,
+    Memory,
+    ScoredDocuments,
+    find_groups,
+    new_topic_densities,
+    new_topic_log_density,
+)
 from vmfstream.online.drift import with_arrival_gains
 from vmfstream.online.mergers import merge_pair, most_likely_pair
 from vmfstream.online.new_groups import find_new_groups
@@ -91,24 +98,26 @@ def with_births(
     ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow what is done to its topics.
     """
     events: list[Event] = []
-    pairs = TopicPairs(settings) if pairs is None else pairs
+    pairs, memory = TopicPairs(settings) if pairs is None else pairs, Memory()
     for _ in range(settings.births.most_births):
-        state, more = _one_birth(state, settings, pairs)
+        state, more = _one_birth(state, settings, pairs, memory)
         events += more
         if not more:
             break
     return state, events
 
 
-def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) -> tuple[TrackState, list[Event]]:
+def _one_birth(
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs, memory: Memory
+) -> tuple[TrackState, list[Event]]:
     life, rules = state.life, settings.births
     if life is None or len(life.control) < rules.least_control or not len(life.recent):
         return state, []
     recent, control = (
-        ScoredDocuments(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa))
+        ScoredDocuments(s.x, s.gain + new_topic_densities(s.x, state.anchor, state.kappa, memory))
         for s in (life.recent, life.control)
     )
-    for group in _groups(life, recent, control, state, rules):
+    for group in _groups(life, recent, control, state, rules, memory):
         new = group.chance < rules.chance
         refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
         if _has_drifted(life, state, group) if new else not refines:
@@ -133,19 +142,25 @@ def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) 
 
 
 def _groups(
-    life: Lifecycle, recent: ScoredDocuments, control: ScoredDocuments, state: TrackState, rules: BirthSettings
+    life: Lifecycle,
+    recent: ScoredDocuments,
+    control: ScoredDocuments,
+    state: TrackState,
+    rules: BirthSettings,
+    memory: Memory,
 ) -> Iterator[Group]:
     """Groups that are new, then those that one half of the recent documents proposes and the other confirms."""
     held = _holders(state, life.recent)
     told = (held >= 0) & (life.alive_since[held] > state.slice - rules.recent_slices)
-    yield from find_new_groups(recent, life.recent.slice, control, state.anchor, state.kappa, rules, told)
-    yield from find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules)
+    yield from find_new_groups(recent, life.recent.slice, control, state.anchor, state.kappa, rules, told, memory)
+    yield from find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules, memory)
 
 
 def _explained(life: Lifecycle, group: Group, recent: ScoredDocuments, control: ScoredDocuments) -> Lifecycle:
     """Raise the gains of documents that a group explains, so that it is not found again."""
-    now = life.recent.gain + np.logaddexp(recent.s, group.recent) - recent.s
-    then = life.control.gain + np.logaddexp(control.s, group.control) - control.s
+    of_recent, of_control = group.densities()
+    now = life.recent.gain + np.logaddexp(recent.s, of_recent) - recent.s
+    then = life.control.gain + np.logaddexp(control.s, of_control) - control.s
     return replace(life, recent=replace(life.recent, gain=now), control=replace(life.control, gain=then))
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from vmfstream.directional.kernels import padded
-from vmfstream.mixtures.columns import column_dots, column_norms
+from vmfstream.mixtures.columns import column_dots, column_norms, column_products, square_of
 from vmfstream.online import filtering
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.online.smoothed_window import after_fit_from_nothing
@@ -74,7 +75,7 @@ def match(shared: NDArray[np.float64], seeds: int = 0) -> NDArray[np.int64]:
 
 def _shared(state: TrackState, fit: Refit) -> NDArray[np.float64]:
     """Count the documents that the present topics share with those of a refit, (K, K')."""
-    parts = (w.resp[:, : state.k].T @ r[:, : fit.k] for w, r in zip(state.window, fit.resp, strict=True))
+    parts = (column_products(w.resp, r)[: state.k, : fit.k] for w, r in zip(state.window, fit.resp, strict=True))
     return np.asarray(sum(parts, np.zeros((state.k, fit.k))))
 
 
@@ -98,12 +99,24 @@ def centred_cosines(before: Matrix, now: Matrix, n: Vector) -> Vector:
     """
     lengths, norms = column_norms(before), column_norms(now)
     one, other = (np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0) for length in (lengths, norms))
-    centre = now @ (other * n / max(n.sum(), 1.0)).astype(np.float32)
-    square = float(centre.astype(np.float64) @ centre)
-    along, beside = (np.asarray(centre @ f, np.float64) * scale for f, scale in ((before, one), (now, other)))
+    centre = _combined(now, other * n / max(n.sum(), 1.0))
+    square = square_of(centre)
+    along, beside = (column_products(centre[:, None], f)[0] * scale for f, scale in ((before, one), (now, other)))
     dots = column_dots(before, now) * one * other - along - beside + square
     scale = np.sqrt(np.maximum((1.0 - 2.0 * along + square) * (1.0 - 2.0 * beside + square), 0.0))
     return np.asarray(np.divide(dots, scale, out=np.ones_like(dots), where=scale > 1e-6))
+
+
+@njit(cache=True, nogil=True)
+def _combined(m: Matrix, weights: Vector) -> Matrix:
+    """Sum of the columns of ``m`` (D, kp), each times its weight, (D,)."""
+    out = np.empty(m.shape[0], m.dtype)
+    for i in range(m.shape[0]):
+        total = 0.0
+        for j in range(m.shape[1]):
+            total += m[i, j] * weights[j]
+        out[i] = total
+    return out
 
 
 def _angle(state: TrackState, resps: Sequence[Matrix], old: int, new: int) -> float:

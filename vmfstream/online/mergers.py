@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.belief import belief_of, score
-from vmfstream.online.state import TrackerSettings, TrackState, Vector, rows_of
+from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, rows_of
 from vmfstream.online.topic_pairs import TopicPairs
-from vmfstream.online.topic_slots import with_topics_merged
+from vmfstream.online.topic_slots import columns_at, with_topics_merged
 from vmfstream.records import Event
 
 
@@ -21,7 +23,7 @@ def with_mergers(
 ) -> tuple[TrackState, list[Event]]:
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
 
-    The evidence depends on the beliefs alone, which decay. So the newest slices, as many as hold `LEAST_JUDGED`
+    The evidence depends on the beliefs alone, which decay. So the newest slices, as many as hold ``least_judged``
     documents, must not lose more nats by the merger than the evidence gains, and a slice without documents, in which
     beliefs only decay, merges nothing. ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow
     its topics.
@@ -32,18 +34,19 @@ def with_mergers(
         return state, events
     evidence, cosine = pairs.evidence(state)
     speaking = _merging_gain(state, evidence, cosine, settings)
-    predicted, refused = None, 0
+    ahead, refused = None, 0
     while refused < settings.mergers.most_refused:
         pair = most_likely_pair(speaking, counts(state) >= settings.mergers.least_documents)
         if pair is None or speaking[pair] <= 0.0:
             break
-        one, merger = merge_pair(state, pair, evidence, cosine)
-        predicted = _predicted(state, settings) if predicted is None else predicted
-        then = _predicted(one, settings)
-        if then + speaking[pair] < predicted:
+        ahead = _ahead(state, settings) if ahead is None else ahead
+        into, gone = _ordered(state, pair)
+        merged = _merged(ahead, into, gone, settings)
+        if merged.density + speaking[pair] < ahead.density:
             speaking[pair], refused = -np.inf, refused + 1
             continue
-        state, predicted, events = one, then, events + merger
+        state, merger = merge_pair(state, pair, evidence, cosine)
+        ahead, events = merged._replace(state=state), events + merger
         evidence, cosine = pairs.evidence(state)
         speaking = _merging_gain(state, evidence, cosine, settings)
     return state, events
@@ -59,24 +62,66 @@ def _merging_gain(
     return np.where((cosine < rules.least_cosine) | ~state.by_hand.may_merge(state.ids), -np.inf, evidence + worth)
 
 
-LEAST_JUDGED = 50
-"""Documents that say whether a merger loses more than it gains."""
+class _Ahead(NamedTuple):
+    """What came before the slices from ``first`` on predicts: data parts ``p`` (D, kp), documents by topic ``n`` (kp,).
+
+    ``density`` is the log-density of the documents of those slices under it.
+    """
+
+    state: TrackState
+    first: int
+    p: Matrix
+    n: Vector
+    density: float
 
 
-def _predicted(state: TrackState, settings: TrackerSettings) -> float:
-    """Log-density of the newest documents of the window under the prediction from what came before their slices."""
+def _ahead(state: TrackState, settings: TrackerSettings) -> _Ahead:
+    """Predict the newest slices, as many as hold ``least_judged`` documents, from what came before them."""
     first, found = len(state.window), 0
-    while first > 0 and found < LEAST_JUDGED:
+    while first > 0 and found < settings.mergers.least_judged:
         first -= 1
         found += rows_of(state.window[first].x)
-    if not found:
-        return 0.0
-    _, _, p = filtering.run(state, filtering.statistics(state)[:first], state.leader, settings)
-    f = filtering.anchored(state, p)
+    before = filtering.statistics(state)[:first]
+    p = filtering.predicted(state, before, state.leader, settings, lengths=False).matrix()
     n = state.n_past + filtering.counts(state.window[:first], state.kp)
-    belief = belief_of(state, f, column_norms(f), n, settings)
+    return _Ahead(state, first, p, n, _density(state, first, p, n, settings))
+
+
+def _merged(ahead: _Ahead, into: int, gone: int, settings: TrackerSettings) -> _Ahead:
+    """Predict them from one topic instead of two; only that topic is filtered.
+
+    The state has the columns that it will have, and no more of them than `_density` asks for.
+    """
+    state, first, pair = ahead.state, ahead.first, [into, gone]
+    stay = np.delete(np.arange(state.k), gone)
+    wide, column = np.append(stay, np.full(padded(len(stay)) - len(stay), -1)), into - (into > gone)
+    p, n = columns_at(ahead.p, wide), np.append(ahead.n[stay], np.zeros(len(wide) - len(stay)))
+    p[:, column] = filtering.predicted_sum(state, filtering.statistics(state)[:first], pair, settings)
+    one = replace(
+        state,
+        ids=state.ids[stay],
+        n_past=state.n_past[stay],
+        prior=None if state.prior is None else columns_at(state.prior, wide),
+    )
+    inside = (w.resp[:, pair].sum(axis=1) for w in state.window[:first])
+    n[column] = state.n_past[pair].sum() + sum(float(resp.sum(dtype=np.float64)) for resp in inside)
+    return _Ahead(one, first, p, n, _density(one, first, p, n, settings))
+
+
+def _density(state: TrackState, first: int, p: Matrix, n: Vector, settings: TrackerSettings) -> float:
     judged = [one.x for one in state.window[first:] if rows_of(one.x)]
+    if not judged:
+        return 0.0
+    f = filtering.anchored(state, p)
+    belief = belief_of(state, f, column_norms(f), n, settings)
     return sum(float(score(x, belief, threads=settings.threads)[0].sum()) for x in judged)
+
+
+def _ordered(state: TrackState, pair: tuple[int, int]) -> list[int]:
+    """The topic of a pair that stays and the one that goes, which is usually smaller, or newer; a pinned one stays."""
+    n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.reference_share
+    pinned = state.by_hand.are_pinned(state.ids)
+    return sorted(pair, key=lambda topic: (not pinned[topic], -usual[topic], -n[topic]))
 
 
 def most_likely_pair(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tuple[int, int] | None:
@@ -91,14 +136,12 @@ def most_likely_pair(evidence: NDArray[np.float64], eligible: NDArray[np.bool_])
 def merge_pair(
     state: TrackState, pair: tuple[int, int], evidence: NDArray[np.float64], cosine: NDArray[np.float64]
 ) -> tuple[TrackState, list[Event]]:
-    """Let one of two topics of ``state``, the one that is usually smaller, or newer, flow into the other.
+    """Let one of two topics of ``state``, see `_ordered`, flow into the other.
 
-    A pinned one stays. ``pair`` are their columns; the event tells its ``evidence`` in nats and, from ``cosine``, the
+    ``pair`` are their columns; the event tells its ``evidence`` in nats and, from ``cosine``, the
     angle between their means, both (K, K).
     """
-    n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.reference_share
-    pinned = state.by_hand.are_pinned(state.ids)
-    into, gone = sorted(pair, key=lambda topic: (not pinned[topic], -usual[topic], -n[topic]))
+    into, gone = _ordered(state, pair)
     angle = float(np.degrees(np.arccos(cosine[pair])))
     event = Event("merged", int(state.ids[gone]), int(state.ids[into]), value=angle, evidence=float(evidence[pair]))
     by_hand = state.by_hand.merged(int(state.ids[gone]), int(state.ids[into]))

@@ -23,6 +23,7 @@ words that old documents lack for that reason alone would make the new ones alik
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +31,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
-from vmfstream.mixtures.columns import directed
-from vmfstream.online.births import Group, ScoredDocuments, gram_of, log_density, or_new, proposed_groups
-from vmfstream.online.document_sums import products, products_with_others, sum_of
+from vmfstream.mixtures.columns import directed, length_of, square_of
+from vmfstream.online.births import Group, Memory, ScoredDocuments, gram_of, log_density, or_new, proposed_groups
+from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack
 
@@ -51,6 +52,18 @@ class _Found(NamedTuple):
     members: NDArray[np.intp]
 
 
+class _Pool(NamedTuple):
+    """Documents among which groups are looked for: recent ones and older ones behind them, N in all.
+
+    ``newest`` (N,) may propose, ``counted`` are numbers of those that count at all.
+    """
+
+    x: Rows
+    s: Vector
+    newest: Mask
+    counted: NDArray[np.intp]
+
+
 def find_new_groups(
     recent: ScoredDocuments,
     slices: NDArray[np.int64],
@@ -59,7 +72,8 @@ def find_new_groups(
     kappa: float,
     rules: BirthSettings,
     told: Mask | None = None,
-) -> list[Group]:
+    memory: Memory | None = None,
+) -> Iterator[Group]:
     """Look for groups among recent documents that are more frequent now than they were.
 
     Parameters
@@ -71,101 +85,118 @@ def find_new_groups(
     kappa : concentration of documents
     rules : thresholds
     told : (N,) documents that count neither as new nor as old, None for none: those of topics that were just born
+    memory : of the searches among the same documents
 
-    Returns
-    -------
+    Yields
+    ------
     Those whose chance is below ``rules.new_chance``, whose gain is above ``rules.least_gain`` nats, and of whose
     documents at least the share ``rules.joining_share`` join, the least chance first. The gain is that of the documents
     that join, each judged by the others.
     """
-    prior = _Prior(anchor, kappa)
-    recent, control = (or_new(known, anchor, kappa, rules) for known in (recent, control))
-    counted = np.arange(len(slices)) if told is None else np.flatnonzero(~told)
-    pool = _pool(ScoredDocuments(recent.x[counted], recent.s[counted]), control)
-    newest = np.zeros(len(pool.s), np.bool_)
-    newest[: len(counted)] = slices[counted] > slices.max() - rules.proposing_slices
-    newest &= directed(pool.x)
-    found = (
-        one._replace(members=counted[one.members])
-        for one in _found(pool, newest, prior, rules)
-        if one.chance < rules.new_chance
-    )
-    groups = ((one, _group(one, recent, control, prior, rules)) for one in sorted(found, key=lambda one: one.chance))
-    return [
-        group
-        for one, group in groups
-        if group.gain > rules.least_gain and np.count_nonzero(group.joins) >= rules.joining_share * len(one.members)
-    ]
+    prior, memory = _Prior(anchor, kappa), Memory() if memory is None else memory
+    recent, control = (or_new(known, anchor, kappa, rules, memory) for known in (recent, control))
+    pool = _pool(recent, slices, control, rules, told, memory)
+    found = (one for one in _found(pool, prior, rules, memory) if one.chance < rules.new_chance)
+    for one in sorted(found, key=lambda one: one.chance):
+        group = _group(one, recent, control, prior, rules)
+        if group.gain > rules.least_gain and np.count_nonzero(group.joins) >= rules.joining_share * len(one.members):
+            yield group
 
 
-def _pool(recent: ScoredDocuments, control: ScoredDocuments) -> ScoredDocuments:
+def _pool(
+    recent: ScoredDocuments,
+    slices: NDArray[np.int64],
+    control: ScoredDocuments,
+    rules: BirthSettings,
+    told: Mask | None,
+    memory: Memory,
+) -> _Pool:
     """Recent documents and older ones behind them, by the words that older ones can hold."""
-    x, older = recent.x, control.x
+    x = memory.once("pool", lambda: _rows_of_pool(recent.x, control.x), recent.x, control.x)
+    counts = np.ones(len(recent.s) + len(control.s), np.bool_)
+    newest = np.zeros(len(counts), np.bool_)
+    newest[: len(slices)] = slices > slices.max() - rules.proposing_slices
+    newest &= memory.once("directed", lambda: directed(x), x)
+    if told is not None:
+        counts[: len(told)] = ~told
+        newest[: len(told)] &= ~told
+    return _Pool(x, np.concatenate([recent.s, control.s]), newest, np.flatnonzero(counts))
+
+
+def _rows_of_pool(x: Rows, older: Rows) -> Rows:
     if not isinstance(older, np.ndarray):
         columns = np.full(older.shape[1], -1, np.int32)
         columns[older.indices] = older.indices
         x = columns_of(x, columns)
-    return ScoredDocuments(stack([x, older], int(older.shape[1])), np.concatenate([recent.s, control.s]))
+    return stack([x, older], int(older.shape[1]))
 
 
-def _found(pool: ScoredDocuments, newest: Mask, prior: _Prior, rules: BirthSettings) -> list[_Found]:
+def _found(pool: _Pool, prior: _Prior, rules: BirthSettings, memory: Memory) -> list[_Found]:
     """Groups that the newest documents of a pool propose, after the rounds and the test."""
-    groups = list(_proposals(pool, np.flatnonzero(newest), prior, rules))
-    older = sum_of(pool.x, np.flatnonzero(~newest))
-    usual = products(pool.x, older / max(float(np.linalg.norm(older)), 1e-12))
+    groups = list(_proposals(pool, prior, rules))
+    if not groups:
+        return []
+    pairs = memory.once("pairs", lambda: Pairs(pool.x), pool.x)
+    old = pool.counted[~pool.newest[pool.counted]]
+    older = sum_of(pool.x, old)
+    usual = products(pool.x, older / max(length_of(older), 1e-12))
+    refined: dict[bytes, _Found] = {}
     tested: dict[bytes, _Found] = {}
     for _ in range(rules.joining_rounds):
-        if not groups:
-            break
-        scores = np.ascontiguousarray((_likeness(pool.x, groups) - usual[:, None]).T)
-        refined = [_above_best_cut(column, newest, rules) for column in scores]
-        groups = [one.members for one in refined if len(one.members)]
-        for one in refined:
-            if one.chance < rules.worth_testing and one.members.tobytes() not in tested:
-                likeness = _likeness_to_others(pool.x, one.members)
-                old = np.flatnonzero(~newest)
+        rough = list({one.tobytes(): one for one in groups if one.tobytes() not in refined}.values())
+        if rough:
+            for one, scores in zip(rough, (_likeness(pool.x, rough) - usual[:, None]).T, strict=True):
+                refined[one.tobytes()] = _above_best_cut(scores, pool, rules)
+        finer = [refined[one.tobytes()] for one in groups]
+        groups = [found.members for found in finer if len(found.members)]
+        for found in finer:
+            key = found.members.tobytes()
+            if found.chance < rules.worth_testing and key not in tested:
+                strict = partial(_likeness_to_others, pool.x, found.members, pairs)
+                likeness = memory.once(("strict", key), strict, pool.x)
                 nearest = old[np.argsort(-likeness[old], kind="stable")[: rules.nearest_old]]
-                old_kind = rules.old_weight * (usual + _likeness(pool.x, [nearest])[:, 0])
-                tested[one.members.tobytes()] = _above_best_cut(likeness - old_kind, newest, rules)
+                to_old = memory.once(("old", nearest.tobytes()), partial(_likeness, pool.x, [nearest]), pool.x)
+                tested[key] = _above_best_cut(likeness - rules.old_weight * (usual + to_old[:, 0]), pool, rules)
     return list(tested.values())
 
 
-def _proposals(
-    pool: ScoredDocuments, newest: NDArray[np.intp], prior: _Prior, rules: BirthSettings
-) -> Iterator[NDArray[np.intp]]:
+def _proposals(pool: _Pool, prior: _Prior, rules: BirthSettings) -> Iterator[NDArray[np.intp]]:
     """Groups among the worst explained of the newest documents, as their places; they may overlap."""
+    newest = np.flatnonzero(pool.newest)
     worst = min(2 * rules.proposing_documents, int(np.ceil(rules.badly_explained * len(newest))))
     if worst < rules.least_members:
         return
     chosen = np.sort(newest[np.argsort(pool.s[newest], kind="stable")[:worst]])
     x, (anchor, kappa) = pool.x[chosen], prior
-    norm = float(np.linalg.norm(anchor.astype(np.float64)))
     b, most = np.asarray(x @ anchor, np.float64), rules.new_candidates
     gram, s, d = gram_of(x), pool.s[chosen], len(anchor)
-    for members in proposed_groups(gram, b, norm * norm, kappa, d, s, rules, most, overlapping=True):
+    for members in proposed_groups(gram, b, square_of(anchor), kappa, d, s, rules, most, overlapping=True):
         yield chosen[members]
 
 
 def _likeness(x: Rows, groups: list[NDArray[np.intp]]) -> NDArray[np.float64]:
     """Cosine of every document with the sum of each group, of which it is left out itself, (N, G)."""
-    sums = np.stack([sum_of(x, members) for members in groups])
-    dots = products(x, sums.T)
-    squares = np.tile(np.einsum("ij,ij->i", sums, sums), (len(dots), 1))
+    sums = sums_of(x, groups)
+    dots = products(x, sums)
+    squares = np.tile(np.einsum("ij,ij->j", sums, sums), (len(dots), 1))
     for group, members in enumerate(groups):
         squares[members, group] += 1.0 - 2.0 * dots[members, group]
         dots[members, group] -= 1.0
     return np.asarray(dots / np.sqrt(np.maximum(squares, 1e-12)))
 
 
-def _likeness_to_others(x: Rows, members: NDArray[np.intp]) -> Vector:
+def _likeness_to_others(x: Rows, members: NDArray[np.intp], pairs: Pairs) -> Vector:
     """Cosine of every document with the sum of a group without itself and the one of the group most like it, (N,)."""
-    total, largest = products_with_others(x, members)
-    return np.asarray((total - largest) / np.linalg.norm(sum_of(x, members)))
+    total, largest = pairs.with_others(members)
+    return np.asarray((total - largest) / length_of(sum_of(x, members)))
 
 
-def _above_best_cut(scores: Vector, newest: Mask, rules: BirthSettings) -> _Found:
+def _above_best_cut(scores: Vector, pool: _Pool, rules: BirthSettings) -> _Found:
     """The newest documents above the score at which chance makes so many new with the least probability."""
-    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(newest)]
+    scores, newest = scores[pool.counted], pool.newest[pool.counted]
+    most = np.count_nonzero(newest)
+    best = np.flatnonzero(scores >= np.partition(scores, len(scores) - most)[len(scores) - most])
+    order = best[np.argsort(-scores[best], kind="stable")[:most]]
     new, total = np.cumsum(newest[order]), np.arange(1, len(order) + 1)
     share = float(np.mean(newest))
     often = new * (1.0 - share) >= rules.least_odds * share * (total - new)
@@ -175,7 +206,7 @@ def _above_best_cut(scores: Vector, newest: Mask, rules: BirthSettings) -> _Foun
     chances = bdtrc(new[cuts] - 1, total[cuts], share)
     cut = int(np.argmin(chances))
     above = order[: cuts[cut] + 1]
-    return _Found(float(chances[cut]), np.sort(above[newest[above]]))
+    return _Found(float(chances[cut]), pool.counted[np.sort(above[newest[above]])])
 
 
 def _group(
@@ -183,21 +214,28 @@ def _group(
 ) -> Group:
     """What a group brings: those of its documents join that it explains better than what is known."""
     members, share = found.members, np.log(len(found.members) / len(recent.s))
-    density, f = _density(recent, members, prior)
-    now = share + density
-    then = share + log_density(len(f), prior.kappa, float(f @ f), products(control.x, f))
-    delta = now - recent.s
-    joins = np.zeros(len(delta), np.bool_)
-    joins[members] = delta[members] > rules.document_gain
-    return Group(joins, float(delta[joins].sum()), found.chance, now, then)
+    dot, squares, f = _left_out(recent.x, members, prior)
+    d = len(f)
+
+    def densities() -> tuple[Vector, Vector]:
+        now = share + log_density(d, prior.kappa, squares, dot)
+        return now, share + log_density(d, prior.kappa, square_of(f), products(control.x, f))
+
+    delta = share + log_density(d, prior.kappa, squares[members], dot[members]) - recent.s[members]
+    joins, better = np.zeros(len(dot), np.bool_), delta > rules.document_gain
+    joins[members] = better
+    return Group(joins, float(delta[better].sum()), found.chance, densities)
 
 
-def _density(known: ScoredDocuments, members: NDArray[np.intp], prior: _Prior) -> tuple[Vector, Vector]:
-    """Log-densities of documents under a group, of which members are left out themselves, and the group's f, (D,)."""
+def _left_out(x: Rows, members: NDArray[np.intp], prior: _Prior) -> tuple[Vector, Vector, Vector]:
+    """Products of documents with a group's natural vector, of which members are left out themselves, (N,).
+
+    Returns them, the squared lengths of these vectors (N,), and that of the whole group (D,).
+    """
     kappa = prior.kappa
-    f = prior.anchor + kappa * sum_of(known.x, members)
-    dot = products(known.x, f)
-    squares = np.full(len(dot), float(f @ f))
+    f = prior.anchor + kappa * sum_of(x, members)
+    dot = products(x, f)
+    squares = np.full(len(dot), square_of(f))
     squares[members] = np.maximum(squares[members] - 2.0 * kappa * dot[members] + kappa * kappa, 0.0)
     dot[members] -= kappa
-    return log_density(len(f), kappa, squares, dot), f
+    return dot, squares, f

@@ -196,6 +196,7 @@ class MergerSettings:
         would. More topics always explain text a little better; readers want few. Dormant topics have no documents to
         explain.
     most_refused : pairs of topics of one slice that may be tried in vain.
+    least_judged : documents of the newest slices, at least, that say whether a merger loses more than it gains.
     crowded_cosine : cosine of two topics above which they may become one only to make room. Topics farther apart are
         worth their slots for longer than the news that would take one (New York Times: 2 nats per document).
     """
@@ -204,6 +205,7 @@ class MergerSettings:
     least_documents: float = 20.0
     document_gain: float = 1.0
     most_refused: int = 8
+    least_judged: int = 50
     crowded_cosine: float = 0.5
 
 

@@ -38,6 +38,12 @@ class WindowSlice:
         """Sums of its documents by their memberships."""
         return SliceSums.of(self.x, self.resp)
 
+    def inherit(self, before: WindowSlice, gone: int, column: int) -> None:
+        """Add what topic ``gone`` had before to a ``column``, in a slice that nobody else has seen."""
+        self.resp[:, column] += before.resp[:, gone]
+        if self._known is not None:
+            self.sums.s[:, column] += before.sums.s[:, gone]
+
     def rearranged(self, change: Callable[[Matrix], Matrix]) -> WindowSlice:
         """Change columns of the memberships, and of the sums if they were made; ``change`` must be linear."""
         known = self._known

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.directional.bessel import log_partition
-from vmfstream.mixtures.columns import column_norms
+from vmfstream.mixtures.columns import column_norms, length_of
 from vmfstream.online import filtering
 from vmfstream.online.lifecycle import with_room
 from vmfstream.online.matching import centred_cosines
@@ -65,7 +65,7 @@ def changed_topics(
         return np.asarray(log_partition(state.dim, norms))
 
     lengths = column_norms(before)
-    nothing = float(log_partition(state.dim, np.linalg.norm(state.anchor.astype(np.float64))))
+    nothing = float(log_partition(state.dim, length_of(state.anchor)))
     gain = ell(lengths) + ell(column_norms(alone)) - ell(column_norms(before + newest)) - nothing
     cosine = centred_cosines(before, f, filtering.counts(state.window[-1:], state.kp))
     changed = (cosine < rules.same_cosine) & (gain > rules.least_gain)

@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.directional.bessel import log_partition
+from vmfstream.mixtures.columns import square_of
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState
 
@@ -56,7 +57,7 @@ class TopicPairs:
             return known.evidence[0]
         rows = slice(None) if topic is None else slice(topic, topic + 1)
         gram, cross, squares = known.gram[rows], known.cross, np.diagonal(known.gram)
-        lengths, square = np.sqrt(squares), _square(state.anchor)
+        lengths, square = np.sqrt(squares), square_of(state.anchor)
         both = squares[rows, None] + squares + square + 2.0 * (gram - cross[rows, None] - cross)
         own = log_partition(state.dim, lengths)
         joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
@@ -125,11 +126,6 @@ def _products(h: Matrix, anchor: Matrix, topics: NDArray[np.intp]) -> tuple[NDAr
             for j in range(len(row)):
                 products[m, j] += own * row[j]
     return products, cross
-
-
-def _square(anchor: Matrix) -> float:
-    b = anchor.astype(np.float64)
-    return float(b @ b)
 
 
 def _as_before(last: TrackState, state: TrackState) -> NDArray[np.intp]:

@@ -41,7 +41,7 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
     as_they_are = kp == state.kp and np.array_equal(columns[: state.k], np.arange(state.k))
 
     def placed(a: Matrix) -> Matrix:
-        return a if as_they_are else _columns_at(a, wide)  # padded columns are zero
+        return a if as_they_are else columns_at(a, wide)  # padded columns are zero
 
     return replace(
         state,
@@ -71,7 +71,7 @@ def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> 
     return out
 
 
-def _columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
+def columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
     """Return the columns of a matrix with these numbers, zeros for -1."""
     out = zeros(len(a), len(columns))
     as_before = int(np.argmin(np.append(columns == np.arange(len(columns)), False)))
@@ -145,41 +145,29 @@ def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) ->
 
 def with_topics_merged(state: TrackState, gone: int, into: int) -> TrackState:
     """Add the documents and past of topic ``gone`` of ``state`` to those of ``into``; its column goes."""
-
-    def sum_up(a: NDArray[Any]) -> NDArray[Any]:
-        out = a.copy()
-        out[..., into] += out[..., gone]
-        return out
-
-    life = state.life
-    if life is not None:
-        parts: dict[str, Any] = {name: sum_up(getattr(life, name)) for name in ADDITIVE}
-        life = replace(life, **parts)
-    together = replace(
-        state,
-        n_past=sum_up(state.n_past),
-        past=None if state.past is None else tuple(sum_up(h) for h in state.past),
-        window=tuple(w.rearranged(sum_up) for w in state.window),
-        life=life,
-    )
-    return _without(together, gone)
+    return _without(state, gone, into, past_too=True)
 
 
 def without_topic(state: TrackState, gone: int, successor: int) -> TrackState:
     """Forget the past of topic ``gone`` of ``state``; its documents in the window go to its ``successor``."""
-    past = state.past
-    if past is not None:
-        past = tuple(np.where(np.arange(state.kp) == gone, np.float32(0.0), h) for h in past)
-    n_past = np.where(np.arange(state.kp) == gone, 0.0, state.n_past)
-    life = state.life
-    if life is not None:
-        parts: dict[str, Any] = {name: getattr(life, name).copy() for name in ADDITIVE}
-        for part in parts.values():
-            part[..., gone] = 0.0
-        life = replace(life, **parts)
-    return with_topics_merged(replace(state, past=past, n_past=n_past, life=life), gone, successor)
+    return _without(state, gone, successor, past_too=False)
 
 
-def _without(state: TrackState, gone: int) -> TrackState:
+def _without(state: TrackState, gone: int, heir: int, *, past_too: bool) -> TrackState:
+    """Give the documents of topic ``gone`` to its ``heir``, and its past if ``past_too``; its column goes."""
     stay = np.delete(np.arange(state.k), gone)
-    return rearranged(state, stay, state.ids[stay])
+    column = heir - (heir > gone)
+    left = rearranged(state, stay, state.ids[stay])
+
+    def inherited(before: NDArray[Any], now: NDArray[Any]) -> None:
+        now[..., column] += before[..., gone]  # nobody else has seen these arrays
+
+    for w, before in zip(left.window, state.window, strict=True):
+        w.inherit(before, gone, column)
+    if past_too:
+        inherited(state.n_past, left.n_past)
+        for h, now in zip(state.past or (), left.past or (), strict=True):
+            inherited(h, now)
+        for name in ADDITIVE if state.life is not None else ():
+            inherited(getattr(state.life, name), getattr(left.life, name))
+    return left

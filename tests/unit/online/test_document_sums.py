@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.online.document_sums import products, products_with_others, sum_of
+from vmfstream.mixtures.columns import column_products, length_of, square_of
+from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 
 
 def rows(*, seed: int = 0, lowest: float = -1.0) -> NDArray[np.float32]:
@@ -29,17 +30,31 @@ def test_sparse_rows_are_as_dense_ones(members: list[int], lowest: float, index:
     vectors = np.random.default_rng(1).standard_normal((25, 3))
     exact = x.astype(np.float64)
     assert sum_of(sparse, chosen) == pytest.approx(exact[chosen].sum(axis=0), abs=1e-6)
+    for given in (sparse, x):
+        several = sums_of(given, [chosen, np.array([1])])
+        np.testing.assert_array_equal(several.T, [sum_of(given, chosen), sum_of(given, np.array([1]))])
     assert products(sparse, vectors) == pytest.approx(exact @ vectors, abs=1e-6)
     assert products(sparse, vectors[:, 0]) == pytest.approx(exact @ vectors[:, 0], abs=1e-6)
-    for found, expected in zip(products_with_others(sparse, chosen), products_with_others(x, chosen), strict=True):
+    for found, expected in zip(Pairs(sparse).with_others(chosen), Pairs(x).with_others(chosen), strict=True):
         assert found == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_is_left_out_of_its_own_products(*, sparse: bool) -> None:
     x, members = rows(lowest=0.0), np.array([1, 4, 5])
-    total, largest = products_with_others(csr_array(x) if sparse else x, members)
+    total, largest = Pairs(csr_array(x) if sparse else x).with_others(members)
     dots = x.astype(np.float64) @ x[members].astype(np.float64).T
     assert total[4] == pytest.approx(dots[4, 0] + dots[4, 2], abs=1e-6)
     assert largest[4] == pytest.approx(max(dots[4, 0], dots[4, 2]), abs=1e-6)
     assert total[0] == pytest.approx(dots[0].sum(), abs=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_columns_are_those_of_matrices(dtype: Any) -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((300, 5)).astype(dtype), rng.standard_normal((300, 16)).astype(dtype)
+    a[rng.random(a.shape) < 0.5] = 0.0
+    exact = a.astype(np.float64).T @ b.astype(np.float64)
+    assert column_products(a, b) == pytest.approx(exact, rel=1e-12, abs=1e-12)
+    assert square_of(b[:, 0]) == pytest.approx(float(b[:, 0].astype(np.float64) @ b[:, 0].astype(np.float64)))
+    assert length_of(b[:, 0]) ** 2 == pytest.approx(square_of(b[:, 0]))

@@ -11,12 +11,24 @@ from scipy.sparse import csr_array
 from scipy.stats import binom
 
 from tests.unit.mixtures.planted import directions, vmf_rows
-from vmfstream.online.births import ScoredDocuments, gram_of, new_topic_log_density, or_new, proposed_groups
+from vmfstream.arrays import Mask, Vector
+from vmfstream.online.births import (
+    Memory,
+    ScoredDocuments,
+    gram_of,
+    log_density,
+    new_topic_log_density,
+    or_new,
+    proposed_groups,
+)
+from vmfstream.online.document_sums import Pairs
 from vmfstream.online.new_groups import (
     _above_best_cut,
-    _density,
+    _Found,
+    _left_out,
     _likeness,
     _likeness_to_others,
+    _Pool,
     _Prior,
     find_new_groups,
 )
@@ -56,13 +68,13 @@ def test_a_group_of_the_newest_slices_is_found_whole() -> None:
     assert first.joins[~mine].sum() <= 4
     assert first.chance < 1e-10
     assert first.gain > 100
-    assert len(first.control) == 600
+    assert [len(densities) for densities in first.densities()] == [180, 600]
 
 
 def test_what_was_told_is_not_new_again() -> None:
     recent = known(noise(48, 4), around(0, 12, 5), noise(36, 2), around(1, 24, 3))
     told = np.arange(120) >= 96
-    found = find_new_groups(recent, slices_of(60, 60), known(noise(600, 6)), ANCHOR, KAPPA, RULES, told)
+    found = list(find_new_groups(recent, slices_of(60, 60), known(noise(600, 6)), ANCHOR, KAPPA, RULES, told))
     assert found
     assert not any(group.joins[told].any() for group in found)
     assert all(group.joins[48:60].sum() > 9 for group in found)
@@ -71,7 +83,7 @@ def test_what_was_told_is_not_new_again() -> None:
 def test_what_was_as_frequent_before_is_not_new() -> None:
     recent = known(noise(48, 1), around(0, 12, 3), noise(48, 4), around(0, 12, 5))
     control = known(noise(480, 6), around(0, 120, 7))
-    assert find_new_groups(recent, slices_of(60, 60), control, ANCHOR, KAPPA, RULES) == []
+    assert not list(find_new_groups(recent, slices_of(60, 60), control, ANCHOR, KAPPA, RULES))
 
 
 def test_a_group_that_grew_is_new_by_what_is_above_its_old_share() -> None:
@@ -86,7 +98,7 @@ def test_old_documents_of_a_kind_do_not_hide_another_one_beside_it() -> None:
     rng = np.random.default_rng(8)
     old = vmf_rows(rng, (beside / np.linalg.norm(beside))[None], np.zeros(60, np.int64), 0.45).astype(np.float32)
     recent = known(noise(160, 1), around(0, 20, 3))
-    found = find_new_groups(recent, slices_of(90, 90), known(noise(540, 6), old), ANCHOR, KAPPA, RULES)
+    found = list(find_new_groups(recent, slices_of(90, 90), known(noise(540, 6), old), ANCHOR, KAPPA, RULES))
     assert found
     assert found[0].joins[160:].mean() > 0.75
 
@@ -98,14 +110,14 @@ def test_chance_makes_hardly_any_group_new() -> None:
     for seed in range(20):
         order = np.random.default_rng(seed).permutation(len(x))
         recent, control = known(x[order[:150]]), known(x[order[150:]])
-        found += len(find_new_groups(recent, slices_of(50, 50, 50), control, ANCHOR, KAPPA, RULES))
+        found += len(list(find_new_groups(recent, slices_of(50, 50, 50), control, ANCHOR, KAPPA, RULES)))
     assert found == 0
 
 
 def test_documents_that_are_explained_make_no_group() -> None:
     recent = known(noise(48, 4), around(0, 12, 5))
     explained = recent._replace(s=recent.s + 1000.0)
-    assert find_new_groups(explained, slices_of(60), known(noise(600, 6)), ANCHOR, KAPPA, RULES) == []
+    assert not list(find_new_groups(explained, slices_of(60), known(noise(600, 6)), ANCHOR, KAPPA, RULES))
 
 
 def test_a_group_that_is_mostly_explained_is_not_born_of_its_rest() -> None:
@@ -115,31 +127,38 @@ def test_a_group_that_is_mostly_explained_is_not_born_of_its_rest() -> None:
         recent, slices_of(66), known(noise(600, 6)), ANCHOR, KAPPA, replace(RULES, joining_share=0.3)
     )
     assert np.flatnonzero(rest.joins).tolist() == [48, 49, 50, 51, 52, 53]
-    assert find_new_groups(recent, slices_of(66), known(noise(600, 6)), ANCHOR, KAPPA, RULES) == []
+    assert not list(find_new_groups(recent, slices_of(66), known(noise(600, 6)), ANCHOR, KAPPA, RULES))
 
 
 @pytest.mark.parametrize("n", [1, 4])
 def test_few_documents_make_no_group(n: int) -> None:
-    assert find_new_groups(known(noise(n, 1)), slices_of(n), known(noise(400, 2)), ANCHOR, KAPPA, RULES) == []
+    assert not list(find_new_groups(known(noise(n, 1)), slices_of(n), known(noise(400, 2)), ANCHOR, KAPPA, RULES))
 
 
 def test_no_gain_is_enough_if_so_told() -> None:
     recent = known(noise(48, 4), around(0, 12, 5))
     none = replace(RULES, least_gain=np.inf)
-    assert find_new_groups(recent, slices_of(60), known(noise(600, 6)), ANCHOR, KAPPA, none) == []
+    assert not list(find_new_groups(recent, slices_of(60), known(noise(600, 6)), ANCHOR, KAPPA, none))
 
 
 def test_members_are_judged_by_the_others() -> None:
     recent = or_new(known(around(0, 8, 1), noise(4, 2)), ANCHOR, KAPPA, RULES)
     members = np.arange(8)
-    density, f = _density(recent, members, _Prior(ANCHOR, KAPPA))
+
+    def density(rows: NDArray[np.float32], members: NDArray[np.intp]) -> Vector:
+        dot, squares, f = _left_out(rows, members, _Prior(ANCHOR, KAPPA))
+        return log_density(len(f), KAPPA, squares, dot)
+
+    f = _left_out(recent.x, members, _Prior(ANCHOR, KAPPA))[2]
     assert f == pytest.approx(ANCHOR + KAPPA * recent.x[:8].astype(np.float64).sum(axis=0), rel=1e-5)
     for i in range(12):
         others = np.flatnonzero((np.arange(12) < 8) & (np.arange(12) != i))
-        alone, _ = _density(
-            ScoredDocuments(recent.x[[*others, i]], recent.s), np.arange(len(others)), _Prior(ANCHOR, KAPPA)
-        )
-        assert density[i] == pytest.approx(alone[-1], abs=1e-3)
+        alone = density(recent.x[[*others, i]], np.arange(len(others)))
+        assert density(recent.x, members)[i] == pytest.approx(alone[-1], abs=1e-3)
+
+
+def cut_of(scores: Vector, newest: Mask) -> _Found:
+    return _above_best_cut(scores, _Pool(np.zeros((0, D)), scores, newest, np.arange(len(scores))), RULES)
 
 
 def test_the_cut_has_the_least_of_all_binomial_tails() -> None:
@@ -147,7 +166,7 @@ def test_the_cut_has_the_least_of_all_binomial_tails() -> None:
     newest = rng.random(300) < 0.25
     scores = rng.normal(0.0, 1.0, 300)
     scores[np.flatnonzero(newest)[:15]] += 3.0
-    found = _above_best_cut(scores, newest, RULES)
+    found = cut_of(scores, newest)
     expected = {}
     for cut in scores[newest]:
         above = scores >= cut
@@ -161,11 +180,45 @@ def test_the_cut_has_the_least_of_all_binomial_tails() -> None:
     assert found.members.tolist() == np.flatnonzero((scores >= best) & newest).tolist()
 
 
+def test_of_equal_scores_the_first_documents_are_above_the_cut() -> None:
+    newest, scores = np.arange(400) >= 340, np.zeros(400)
+    scores[350:] = 1.0
+    scores[50:60] = 1.0  # as high as fifty new ones, and before them
+    assert cut_of(scores, newest).members.tolist() == list(range(350, 400))
+    assert cut_of(np.roll(scores, -60), np.roll(newest, -60)).members.tolist() == list(range(290, 340))
+
+
+def test_documents_that_do_not_count_are_as_if_they_were_not_there() -> None:
+    rng = np.random.default_rng(3)
+    newest, scores = rng.random(300) < 0.25, rng.normal(0.0, 1.0, 300)
+    scores[np.flatnonzero(newest)[:15]] += 3.0
+    counted = np.flatnonzero(rng.random(300) < 0.8)
+    among = _Pool(np.zeros((0, D)), scores, newest, counted)
+    found, alone = _above_best_cut(scores, among, RULES), cut_of(scores[counted], newest[counted])
+    assert found.chance == alone.chance
+    assert found.members.tolist() == counted[alone.members].tolist()
+
+
+def test_what_a_search_remembers_changes_no_other() -> None:
+    recent, control, memory = known(noise(48, 4), around(0, 12, 5), around(1, 18, 3)), known(noise(600, 6)), Memory()
+    rows = ScoredDocuments(csr_array(recent.x), recent.s), ScoredDocuments(csr_array(control.x), control.s)
+    for raised in (0, 12):
+        rows[0].s[48 : 48 + raised] += 1000.0
+        for told in (None, np.arange(78) >= 72):
+            given = rows[0], slices_of(30, 48), rows[1], ANCHOR, KAPPA, RULES, told
+            alone, remembered = list(find_new_groups(*given)), list(find_new_groups(*given, memory))
+            assert alone
+            assert [group.chance for group in remembered] == [group.chance for group in alone]
+            assert [group.joins.tolist() for group in remembered] == [group.joins.tolist() for group in alone]
+            for one, other in zip(remembered, alone, strict=True):
+                np.testing.assert_array_equal(np.concatenate(one.densities()), np.concatenate(other.densities()))
+
+
 def test_a_kind_that_is_not_much_more_frequent_has_no_cut() -> None:
     newest = np.arange(1000) < 400
     scores = np.where(np.arange(1000) % 2 == 0, 0.0, np.where(newest, 2.0, 1.0) + np.arange(1000) / 1000)
     scores[400:620] += 2.0
-    assert _above_best_cut(scores, newest, RULES).chance == 1.0
+    assert cut_of(scores, newest).chance == 1.0
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -174,7 +227,7 @@ def test_documents_are_compared_with_the_others_of_a_group(*, sparse: bool) -> N
     members = np.array([0, 1, 2, 7])
     rows = csr_array(x) if sparse else x
     (alone,) = _likeness(rows, [members]).T
-    strict = _likeness_to_others(rows, members)
+    strict = _likeness_to_others(rows, members, Pairs(rows))
     length = np.linalg.norm(x[members].astype(np.float64).sum(axis=0))
     for i in range(10):
         others = members[members != i]
@@ -195,7 +248,7 @@ def test_pairs_that_answer_each_other_are_no_group() -> None:
 
     for _ in range(5):
         recent, control = known(noise(60, 1), pairs(30)), known(noise(300, 6), pairs(60), noise(120, 7))
-        assert find_new_groups(recent, slices_of(60, 60), control, ANCHOR, KAPPA, RULES) == []
+        assert not list(find_new_groups(recent, slices_of(60, 60), control, ANCHOR, KAPPA, RULES))
 
 
 def test_words_that_old_documents_cannot_hold_make_no_group() -> None:
@@ -209,9 +262,9 @@ def test_words_that_old_documents_cannot_hold_make_no_group() -> None:
 
     anchor = np.append(ANCHOR, np.float32(0.0))
     recent, control = documents(noise(100, 1), 0.5), documents(noise(400, 2), 0.0)
-    assert find_new_groups(recent, slices_of(50, 50), control, anchor, KAPPA, RULES) == []
+    assert not list(find_new_groups(recent, slices_of(50, 50), control, anchor, KAPPA, RULES))
     held = with_word(noise(400, 2), 0.0) + csr_array((np.full(1, 1e-3, np.float32), ([399], [D])), shape=(400, D + 1))
-    assert find_new_groups(recent, slices_of(50, 50), control._replace(x=csr_array(held)), anchor, KAPPA, RULES)
+    assert list(find_new_groups(recent, slices_of(50, 50), control._replace(x=csr_array(held)), anchor, KAPPA, RULES))
 
 
 def test_proposed_groups_overlap_only_if_they_may() -> None:

@@ -261,10 +261,10 @@ def _messages(
         h_{t-1}'b_{t-1} = c ( kappa p_t'S_t + h_t'b_t - kappa S_t'b_t ) / a,   p_t = a h_{t-1}
     """
     reach = 1 if model.lag is None else model.lag
-    back, along = RunningBelief.nothing(len(columns), model.anchor, model.pins), np.zeros(len(columns))
+    back, along = model.start.begun_anew(), np.zeros(len(columns))
     for t in reversed(range(len(stats))):
         if model.lag is not None:
-            back, along = RunningBelief.nothing(len(columns), model.anchor, model.pins), np.zeros(len(columns))
+            back, along = model.start.begun_anew(), np.zeros(len(columns))
         for u in reversed(range(t + 1, min(t + 1 + reach, len(stats)))):
             learnt = back.learn(stats[u], columns)
             shorter, factor = back.convolve(model.omega), steps[u].factor

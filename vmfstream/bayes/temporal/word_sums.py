@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel import conv_concentration
 from vmfstream.directional.kernels import accumulate, zeros
-from vmfstream.mixtures.columns import column_dots
+from vmfstream.mixtures.columns import column_dots, column_products, square_of
 
 
 class Narrow(NamedTuple):
@@ -109,37 +109,38 @@ class RunningBelief:
     """
 
     def __init__(self, m: Floats, anchor: Floats | None = None, pins: Pins | None = None) -> None:
-        self._m = m.astype(np.float64)
+        self._m, kp = m.astype(np.float64), m.shape[1]
         self._anchor = np.zeros(len(m)) if anchor is None else np.asarray(anchor, np.float64)
-        self._factor = np.ones(m.shape[1])
+        self._factor, self._pins = np.ones(kp), pins
         self.squares = column_dots(self._m, self._m)
-        self.anchor_products = self._anchor @ self._m if anchor is not None else np.zeros(m.shape[1])
-        self._pin(pins)
+        self.anchor_products, self._anchor_square = np.zeros(kp), np.zeros(kp)
+        if anchor is not None:
+            self.anchor_products += self._along(self._m)
+            self._anchor_square += square_of(self._anchor)
         if pins is not None:
+            own = column_dots(pins.vectors, pins.vectors)
+            self._anchor_square[pins.columns] += 2.0 * self._along(pins.vectors) + own
             self.anchor_products[pins.columns] += column_dots(pins.vectors, self._m[:, pins.columns])
 
-    @classmethod
-    def nothing(cls, kp: int, anchor: Floats, pins: Pins | None = None) -> RunningBelief:
-        """Begin with ``kp`` zero columns; only what is added to them costs memory. ``anchor`` and ``pins`` as above."""
-        none = cls(np.zeros((0, kp)), anchor[:0])
-        none._m, none._anchor = np.zeros((len(anchor), kp)), np.asarray(anchor, np.float64)
-        none._pin(pins)
-        return none
+    def begun_anew(self) -> RunningBelief:
+        """Return zero columns with the same anchor and pins; only what is added to them costs memory."""
+        new = self._like(np.zeros(self._m.shape))
+        kp = len(self._factor)
+        new._factor, new.squares, new.anchor_products = np.ones(kp), np.zeros(kp), np.zeros(kp)
+        return new
 
-    def _pin(self, pins: Pins | None) -> None:
-        """Take what belongs to the anchor of some columns, and the squares of the anchors."""
-        self._pins, square = pins, float(self._anchor @ self._anchor)
-        self._anchor_square: Any = square
-        if pins is not None:
-            self._anchor_square = np.full(len(self._factor), square)
-            along = self._anchor @ pins.vectors
-            self._anchor_square[pins.columns] += 2.0 * along + column_dots(pins.vectors, pins.vectors)
+    def _along(self, m: Floats) -> Vector:
+        """Products of the anchor with the columns of ``m`` (D, kp)."""
+        return np.asarray(column_products(self._anchor[:, None], m)[0])
 
     def copy(self) -> RunningBelief:
         """Return a belief of its own that begins where this one is."""
+        return self._like(self._m.copy())
+
+    def _like(self, m: Vector) -> RunningBelief:
         new: RunningBelief = object.__new__(RunningBelief)
         vars(new).update(vars(self))
-        new._m = self._m.copy()
+        new._m = m
         return new
 
     @property
@@ -177,11 +178,15 @@ class RunningBelief:
             out[:, self._pins.columns] += self._pins.vectors[sums.words]
         return out, cross
 
-    def learn(self, sums: SliceSums, weight: Vector) -> Learnt:
-        """Add the sums of a slice, each column times its ``weight`` (kp,)."""
+    def learn(self, sums: SliceSums, weight: Vector, topics: NDArray[np.intp] | None = None) -> Learnt:
+        """Add the sums of a slice, each column times its ``weight`` (kp,).
+
+        With ``topics`` the columns of this belief are those of the sums, (kp,).
+        """
         if self._factor.min() < LEAST_FACTOR:
             self._m, self._factor = self._m * self._factor, np.ones(len(self._factor))
-        learnt = Learnt(*_add_words(sums.words, sums.s, weight, self._factor, self._anchor, self._m))
+        to = weight, self._factor, self._anchor, self._m
+        learnt = Learnt(*(_add_words(*sums, *to) if topics is None else _add_columns(*sums, topics, *to)))
         if self._pins is not None:
             columns, vectors = self._pins
             learnt.anchor[columns] += column_dots(vectors[sums.words], sums.s[:, columns])
@@ -219,6 +224,30 @@ def _add_words(
         row, new, b = m[words[place]], s[place], anchor[words[place]]
         for j in range(kp):
             v = np.float64(new[j])
+            own[j] += v * v
+            before[j] += v * row[j]
+            along[j] += v * b
+            row[j] += scale[j] * v
+    return own, before * factor, along
+
+
+@njit(cache=True, nogil=True)
+def _add_columns(
+    words: NDArray[np.intp],
+    s: Floats,
+    topics: NDArray[np.intp],
+    weight: Vector,
+    factor: Vector,
+    anchor: Vector,
+    m: Vector,
+) -> tuple[Vector, Vector, Vector]:
+    """Do as `_add_words` with some columns of S, the ``topics`` (kp,)."""
+    kp = len(topics)
+    own, before, along, scale = np.zeros(kp), np.zeros(kp), np.zeros(kp), weight / factor
+    for place in range(len(words)):
+        row, new, b = m[words[place]], s[place], anchor[words[place]]
+        for j in range(kp):
+            v = np.float64(new[topics[j]])
             own[j] += v * v
             before[j] += v * row[j]
             along[j] += v * b

@@ -434,14 +434,16 @@ def topic_rows(view: TopicView, encoder: TopicNaming, words: int, *, geometry: b
         share_low=shares[:, 0] if geometry else None,
         share_high=shares[:, 1] if geometry else None,
         radius=np.degrees(angular_radius(dim, gamma)) if geometry else None,
-        angles=_angles(directions[:, :k]) if geometry else None,
+        angles=_angles(directions)[:k, :k] if geometry else None,
         sketches=encoder.sketches(directions[:, :k]) if geometry else None,
     )
 
 
 def _angles(directions: Matrix) -> Vector:
     """Degrees between the columns of ``directions``, (K, K)."""
-    return np.asarray(np.degrees(np.arccos(np.clip(directions.T @ directions, -1.0, 1.0))), np.float64)
+    from vmfstream.mixtures.columns import column_products
+
+    return np.asarray(np.degrees(np.arccos(np.clip(column_products(directions, directions), -1.0, 1.0))), np.float64)
 
 
 def _means(view: TopicView, known: Mask) -> tuple[Matrix, Vector]:

@@ -14,7 +14,7 @@ from vmfstream.bayes.temporal import smoother
 from vmfstream.bayes.temporal.chain import forward, smooth
 from vmfstream.bayes.temporal.proportions import StaticWeights
 from vmfstream.bayes.temporal.smoother import SmootherModel, SmootherState, Sweep, fit_smoother, smoother_sweep
-from vmfstream.bayes.temporal.word_sums import RunningBelief, SliceSums, narrowed, words_of
+from vmfstream.bayes.temporal.word_sums import Pins, RunningBelief, SliceSums, narrowed, words_of
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.mixtures.columns import column_norms
@@ -132,12 +132,27 @@ def test_a_belief_learns_and_forgets_as_the_filter_does() -> None:
     np.testing.assert_array_equal(before.matrix(np.float64), h0)
 
 
-def test_nothing_is_a_belief_of_zeros() -> None:
-    anchor = np.arange(5.0)
-    nothing, zeros = RunningBelief.nothing(16, anchor), RunningBelief(np.zeros((5, 16)), anchor)
-    np.testing.assert_array_equal(nothing.matrix(), zeros.matrix())
-    np.testing.assert_array_equal(nothing.anchored_squares, zeros.anchored_squares)
-    np.testing.assert_array_equal(nothing.convolve(0.5), np.ones(16))
+def test_a_belief_that_is_begun_anew_has_zeros_and_the_same_anchor() -> None:
+    rng = np.random.default_rng(5)
+    anchor, pins = np.arange(5.0), Pins(np.array([3]), rng.random((5, 1)))
+    used = RunningBelief(rng.random((5, 16)), anchor, pins)
+    used.convolve(0.5)
+    used.learn(SliceSums(np.array([0, 2]), rng.random((2, 16))), np.ones(16))
+    anew, zeros = used.begun_anew(), RunningBelief(np.zeros((5, 16)), anchor, pins)
+    np.testing.assert_array_equal(anew.matrix(), zeros.matrix())
+    np.testing.assert_array_equal(anew.anchored_squares, zeros.anchored_squares)
+    np.testing.assert_array_equal(anew.convolve(0.5), np.ones(16))
+
+
+def test_a_belief_about_some_topics_learns_their_columns() -> None:
+    rng = np.random.default_rng(6)
+    x = short_documents(rng, 20)
+    sums, topics, h0 = SliceSums.of(x, soft(rng, x)), np.array([4, 1]), rng.random((D, KP))
+    some, copied = RunningBelief(h0[:, topics], rng.random(D)), SliceSums(sums.words, sums.s[:, topics])
+    other, weight = some.copy(), np.array([25.0, 3.0])
+    for found, expected in zip(some.learn(sums, weight, topics), other.learn(copied, weight), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(some.matrix(), other.matrix())
 
 
 def test_narrow_documents_hold_the_same_words() -> None:
