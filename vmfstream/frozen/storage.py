@@ -211,7 +211,7 @@ _RULES = {
     "topics.log_weights": Rule("f", ("topics",), low=-np.inf),
     "topics.anchor": Rule("f", ("dimension",), low=-np.inf),
     "topics.scalars": Rule("f", (3,), low=-1.0),
-    "stories.settings": Rule("f", (8,)),
+    "stories.settings": Rule("f", ("stories.numbers",)),
     "stories.weights.df": Rule("i", ("stories.columns",), low=0),
 }
 """Rules of what saved states do not have, or have in another form."""
@@ -297,7 +297,9 @@ def _wrong_words(arrays: Arrays, prefix: str) -> Iterator[str]:
 
 def _wrong_stories(arrays: Arrays) -> Iterator[str]:
     of = {name.removeprefix("stories."): arrays[name] for name in _STORIES}
-    grain, *positive, days = of["settings"].tolist()
+    numbers = of["settings"].tolist()
+    known = len(numbers) in (8, 15)
+    grain, days, positive = (numbers[0], numbers[7], numbers[1:7] + numbers[8:]) if known else (0.0, 0.0, [])
     if not (np.isnan(grain) or 0.0 < grain < 1.0) or not all(number > 0.0 for number in positive) or days not in (0, 1):
         yield f"stories.settings: expected those of a StoryMixture, got {of['settings'].tolist()}"
     ids, (next_id, documents) = of["mixture.ids"], of["mixture.counters"].tolist()

@@ -1,8 +1,8 @@
 """How stories end: nobody joined them for long, or they are merged into another; compiled.
 
-A story that has 5, 10, 20 or 40 documents is compared with the other stories of at least 5. With
-sums of rows r_a and r_b, those of more than `COMPARED` documents scaled down to so many, the log Bayes factor of one
-mean direction against two is
+A story that has 5, 10, 20 or 40 documents (``examined``, and twice as many up to ``last_examined``, of `StorySettings`)
+is compared with the other stories of at least 5. With sums of rows r_a and r_b, those of more than 10 documents
+(``compared``) scaled down to so many, the log Bayes factor of one mean direction against two is
 
     L(kappa r_a + C_0 m_0) + L(kappa r_b + C_0 m_0) - L(kappa (r_a + r_b) + C_0 m_0) - L(C_0),   L(v) = log C_D(|v|),
 
@@ -49,9 +49,6 @@ from vmfstream.stories.tables import wanted as wanted_of_table
 
 TOP_WORDS = 20
 """Number of words that describe a story that ended."""
-
-EXAMINED, LAST_EXAMINED, COMPARED = 5, 40, 10
-"""Documents of a story when it is compared first and last, and the most that count then."""
 
 
 class RetiredArrays(NamedTuple):
@@ -104,11 +101,11 @@ def _end(slot, columns, weights, memory, retired, into, evidence):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def to_examine(size, first, now, half_life):  # type: ignore[no-untyped-def]
-    """Tell whether a story that has ``size`` documents since ``first`` is compared ``now``, given the ``half_life``."""
-    times = size // EXAMINED
-    doubled = size == times * EXAMINED and times & (times - 1) == 0
-    return 0 < size <= LAST_EXAMINED and doubled and _young(first, now, half_life)
+def to_examine(size, first, now, model):  # type: ignore[no-untyped-def]
+    """Tell whether a story that has ``size`` documents since ``first`` is compared ``now``."""
+    times = size // model.examined
+    doubled = size == times * model.examined and times & (times - 1) == 0
+    return 0 < size <= model.last_examined and doubled and _young(first, now, model.half_life)
 
 
 @njit(cache=True, nogil=True)
@@ -160,7 +157,7 @@ def _twin_of(slot, memory, model):  # type: ignore[no-untyped-def]
             columns[order], weights[order], memory.postings.start, memory.postings.length, memory.pool.key,
             memory.pool.value, memory.dot, memory.visited, memory.candidates, counters[MARK],
         )  # fmt: skip
-    own = min(1.0, COMPARED / memory.size[slot])
+    own = min(1.0, model.compared / memory.size[slot])
     own_square = own * own * memory.square[slot]
     two = memory.beside.shape[1] > 0
     own_ell = _ell_of(own_square, model, scale)
@@ -169,11 +166,11 @@ def _twin_of(slot, memory, model):  # type: ignore[no-untyped-def]
     best, winner, product = 0.0, np.int64(-1), 0.0
     for c in range(number):
         other = memory.candidates[c]
-        if other == slot or memory.size[other] < EXAMINED or memory.dot[other] <= 0.0:
+        if other == slot or memory.size[other] < model.examined or memory.dot[other] <= 0.0:
             continue
         if not _young(memory.first[other], now, model.half_life):
             continue
-        share = min(1.0, COMPARED / memory.size[other])
+        share = min(1.0, model.compared / memory.size[other])
         square = share * share * memory.square[other]
         together = own_square + square + 2.0 * own * share * memory.dot[other]
         evidence = _ell_of(together, model, scale) - own_ell - _ell_of(square, model, scale) - scale[OPENING]

@@ -4,7 +4,7 @@ A longer document is a larger sample of its story's words and lies nearer to the
 common with everything else. The automatic grain of a document follows its effective number of words, (sum_w |x_w|)^2
 for the row x, which is L if L words weigh the same:
 
-    grain = .15 sqrt(words / 12), at least .15 and at most .5
+    grain = .15 sqrt(words / 12), at least .15 and at most .5 (``coarsest``, ``finest`` in `StorySettings`)
 
 The cosine of L words with their distribution grows as sqrt(L) while most of them occur once; 12 and .5 were chosen on
 streams, see `docs/results.md`. Below .15 two documents hardly ever begin a story together; with a grain that is too low
@@ -13,12 +13,12 @@ for them, long documents of all stories join the one that grew most.
 Documents of one length differ in how many of their words are those of their story, and a long one that has few of them
 is further from the mean direction than its length lets expect. So a document that is longer than a dozen words is
 judged a second time before it opens a story: at the coarsest grain, and it joins the story that is most probable then
-if that one stands out. Its cosine with the mean direction must be at least `NEARER` times that of any other story, and
-its mean product with the documents of the story at least as many times that with the documents of the other stories.
-Stories of one document do not count in the latter, for they may be more of the same; and there must be `OTHERS` stories
-of two documents or more to compare with: the first documents of a stream, when little is known of words, would join one
-story otherwise. Only words are judged a second time, that is, rows of a sparse matrix without vectors beside them, and
-only under the automatic grain.
+if that one stands out. Its cosine with the mean direction must be at least ``nearer`` times that of any other story,
+and its mean product with the documents of the story at least as many times that with the documents of the other
+stories. Stories of one document do not count in the latter, for they may be more of the same; and there must be
+``others`` stories of two documents or more to compare with: the first documents of a stream, when little is known of
+words, would join one story otherwise. Only words are judged a second time, that is, rows of a sparse matrix without
+vectors beside them, and only under the automatic grain.
 
 The concentration of a document is kappa = D grain / (1 - grain^2), its weight is that over the concentration at the
 coarsest grain, or at the given one.
@@ -41,10 +41,7 @@ KAPPA_SQUARED, PRIOR_SQUARED, OPENING, GRAINS, COUNT = range(5)
 """Places in ``Memory.scale``: kappa^2 at weight 1; C_0^2; log alpha + log C_D(C_0); the sum of the grains of documents
 and their number."""
 
-COARSEST, FINEST = 0.15, 0.5
 _SHORT = 12.0
-NEARER, OTHERS = 1.6, 5
-"""How clearly a story must stand out, and among how many others, for a document to join it at its second judgement."""
 
 
 @njit(cache=True, nogil=True)
@@ -60,18 +57,18 @@ def set_grain(memory, model, grain):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def grain_of(values):  # type: ignore[no-untyped-def]
+def grain_of(values, coarsest, finest):  # type: ignore[no-untyped-def]
     """Return the automatic grain of a document."""
     total = 0.0
     for value in values:
         total += abs(np.float64(value))
-    return min(max(COARSEST * total / math.sqrt(_SHORT), COARSEST), FINEST)
+    return min(max(coarsest * total / math.sqrt(_SHORT), coarsest), finest)
 
 
 @njit(cache=True, nogil=True)
-def weight_of(grain):  # type: ignore[no-untyped-def]
+def weight_of(grain, coarsest):  # type: ignore[no-untyped-def]
     """Return the weight of a document by its automatic grain."""
-    return grain / (1.0 - grain * grain) / (COARSEST / (1.0 - COARSEST * COARSEST))
+    return grain / (1.0 - grain * grain) / (coarsest / (1.0 - coarsest * coarsest))
 
 
 @njit(cache=True, nogil=True)

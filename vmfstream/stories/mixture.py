@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows
 from vmfstream.stories.ends import TOP_WORDS, RetiredArrays
-from vmfstream.stories.grain import COARSEST, COUNT, GRAINS, set_grain, weight_of
+from vmfstream.stories.grain import COUNT, GRAINS, set_grain, weight_of
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
@@ -94,7 +94,8 @@ class SequentialMixture:
     of b_0: gaps of a story are exponential, their rate has an exponential prior of mean 1 / b_0. A story of one
     document loses half its weight in the half-life (sqrt(2) - 1) b_0; others follow the tempo that they had. A story
     that nobody joined for 8 half-lives is retired; two that began together and prove to be the same are merged, see
-    `vmfstream.stories.ends`. A document of a sparse matrix joins only stories with r_c'x other than 0.
+    `vmfstream.stories.ends`. A document of a sparse matrix joins only stories with r_c'x other than 0; a long one that
+    would open a story is judged once more, see `vmfstream.stories.grain`.
 
     With ``vectors`` a document has a second log p(x | c) of the same form, of its vector, with a grain, a dimension and
     w = 1 of its own (`vmfstream.stories.settings`): given their story, words and vector are independent.
@@ -133,7 +134,7 @@ class SequentialMixture:
         self._dense = dense
         self._timed: bool | None = None
         self._memory = empty_memory(64, columns, dense, vectors)
-        set_grain(self._memory, self._constants, COARSEST if settings.grain == AUTO else settings.grain)
+        set_grain(self._memory, self._constants, settings.coarsest if settings.grain == AUTO else settings.grain)
 
     @property
     def columns(self) -> int:
@@ -175,7 +176,8 @@ class SequentialMixture:
         """The grain given, or the mean of the automatic grains of documents."""
         if self.settings.grain != AUTO:
             return self.settings.grain
-        return float(self._memory.scale[GRAINS] / self._memory.scale[COUNT]) if self._memory.scale[COUNT] else COARSEST
+        grains, documents = self._memory.scale[[GRAINS, COUNT]].tolist()
+        return grains / documents if documents else self.settings.coarsest
 
     @property
     def nbytes(self) -> int:
@@ -359,7 +361,7 @@ class SequentialMixture:
         if "grains" in arrays:
             memory.scale[[GRAINS, COUNT]] = arrays["grains"]
         elif settings.grain == AUTO:
-            weight = float(weight_of(float(arrays["grain"][0])))
+            weight = float(weight_of(float(arrays["grain"][0]), settings.coarsest))
             memory.square[:stories] *= weight * weight
         free = np.arange(len(memory.ids) - 1, -1, -1)
         mixture._memory = memory._replace(free=free)

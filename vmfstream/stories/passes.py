@@ -21,9 +21,7 @@ from vmfstream.stories.grain import (
     COUNT,
     GRAINS,
     KAPPA_SQUARED,
-    NEARER,
     OPENING,
-    OTHERS,
     PRIOR_SQUARED,
     grain_of,
     rescore,
@@ -155,7 +153,7 @@ def _second_best(  # type: ignore[no-untyped-def]
         slot = candidates[c]
         if slot == winner or size[slot] == 0 or max(now - last[slot], first[slot] - now) > model.silence:
             continue
-        if NEARER * dot[slot] > nearest * math.sqrt(max(square[slot], 1e-300)):
+        if model.nearer * dot[slot] > nearest * math.sqrt(max(square[slot], 1e-300)):
             return np.int64(-1)
         if size[slot] > 1:
             elsewhere += dot[slot]
@@ -166,8 +164,8 @@ def _second_best(  # type: ignore[no-untyped-def]
         if max(now - last[slot], first[slot] - now) <= model.silence:
             others += 1
             documents += size[slot]
-    near = dot[winner] * documents >= NEARER * elsewhere * size[winner]
-    return winner if near and others >= OTHERS else np.int64(-1)
+    near = dot[winner] * documents >= model.nearer * elsewhere * size[winner]
+    return winner if near and others >= model.others else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
@@ -212,8 +210,8 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         values = all_values[rows[i] : rows[i + 1]]
         weight = 1.0
         if model.automatic:
-            grain = grain_of(values)
-            weight = weight_of(grain)
+            grain = grain_of(values, model.coarsest, model.finest)
+            weight = weight_of(grain, model.coarsest)
             values = values * np.float32(weight)
         now = max(clock[0], times[i]) if times.size else np.float64(counters[DOCUMENTS])
         while counters[OLDEST] >= 0 and now - last[counters[OLDEST]] > model.silence:
@@ -286,7 +284,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         labels[i] = ids[slot]
         counters[DOCUMENTS] += 1
         clock[0] = now
-        if to_examine(size[slot], first[slot], now, model.half_life):
+        if to_examine(size[slot], first[slot], now, model):
             counters[EXAMINE] = slot
         if model.automatic:
             scale[GRAINS] += grain
@@ -334,7 +332,7 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
         values = documents.values[rows[i] : rows[i + 1]]
         weight = 1.0
         if model.automatic:
-            weight = weight_of(grain_of(values))
+            weight = weight_of(grain_of(values, model.coarsest, model.finest), model.coarsest)
             values = values * np.float32(weight)
         vector = documents.beside[i] if two else documents.values[:0]
         counters[MARK] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,18 @@ class StorySettings:
         Words that the sum of a story's rows may hold; when it holds more, the weakest quarter is dropped.
     days : bool
         Whether a run counts the half-life in days, by the times of documents, instead of documents.
+    coarsest, finest : float
+        Smallest and largest automatic grain, expected cosines in (0, 1); the first is that of up to a dozen words.
+    nearer : float
+        How many times as near as any other, and as all others in the mean, a story must be for a document to join it at
+        its second judgement, >= 1; see `vmfstream.stories.grain`.
+    others : int
+        Other stories, of two documents or more, that there must be for a second judgement.
+    examined, last_examined : int
+        Documents of a story when it is compared with others to be merged for the first time, and at most for the last;
+        see `vmfstream.stories.ends`.
+    compared : int
+        Documents that count at most in such a comparison.
     """
 
     grain: float | Literal["auto"] = AUTO
@@ -67,6 +79,13 @@ class StorySettings:
     max_stories: int = 1_000_000
     max_words: int = 4_096
     days: bool = False
+    coarsest: float = 0.15
+    finest: float = 0.5
+    nearer: float = 1.6
+    others: int = 5
+    examined: int = 5
+    last_examined: int = 40
+    compared: int = 10
 
     def numbers(self) -> NDArray[np.float64]:
         """Flatten, in the order of the fields; NaN stands for "auto"."""
@@ -75,12 +94,17 @@ class StorySettings:
 
     @classmethod
     def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
-        """Rebuild what `numbers` made; before there were days, it made one less. ValueError if it cannot have."""
-        if not (numbers[1:7] > 0.0).all():
+        """Rebuild what `numbers` made; ValueError if it cannot have.
+
+        It made 8 numbers before the fields from ``coarsest`` on, and 7 before days; those that lack get their defaults.
+        """
+        if not (np.delete(numbers, [0, *range(7, min(8, len(numbers)))]) > 0.0).all():
             raise ValueError(f"expected settings of stories above 0, got {numbers.tolist()}")
-        grain, half_life, alpha, retire_after, prior, stories, words, *days = numbers.tolist()
-        given = AUTO if math.isnan(grain) else grain
-        return cls(given, half_life, alpha, retire_after, prior, int(stories), int(words), any(days))
+        grain, *given = numbers.tolist()
+        kinds: list[Any] = [type(field.default) for field in fields(cls)[1:]]
+        return cls(
+            AUTO if math.isnan(grain) else grain, *(kind(value) for kind, value in zip(kinds, given, strict=False))
+        )
 
 
 class Constants(NamedTuple):
@@ -103,6 +127,13 @@ class Constants(NamedTuple):
     beside_kappa: float
     beside_prior: float
     """Squares of the concentration of these vectors and of the prior of their mean directions."""
+    coarsest: float
+    finest: float
+    nearer: float
+    others: int
+    examined: int
+    last_examined: int
+    compared: int
 
 
 def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
@@ -121,4 +152,11 @@ def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
         VECTORS_BESIDE,
         kappa**2 if vectors else 0.0,
         (settings.prior * kappa) ** 2 if vectors else 0.0,
+        settings.coarsest,
+        settings.finest,
+        settings.nearer,
+        settings.others,
+        settings.examined,
+        settings.last_examined,
+        settings.compared,
     )

@@ -48,6 +48,11 @@ def test_what_is_written_is_read(model: FrozenModel, tmp_path: Path, name: str) 
         model.save(tmp_path / name)
 
 
+def test_settings_of_stories_with_fewer_numbers_are_read(model: FrozenModel, folder: Path) -> None:
+    changed("stories.settings", lambda a: a[:8])(folder)
+    np.testing.assert_array_equal(FrozenModel.load(folder).label(NEW)["story"], model.label(NEW)["story"])
+
+
 def test_other_programs_can_read_it(model: FrozenModel, tmp_path: Path) -> None:
     """The program in the documentation, which needs numpy alone, finds the topics that the model does."""
     written = (ROOT / "docs" / "run-file.md").read_text(encoding="utf-8")
@@ -101,6 +106,7 @@ def setting(at: int, value: Any) -> Callable[[np.ndarray], np.ndarray]:
         ),
         (changed("encoder.form_term", setting(-1, 10**6)), "encoder.form_term: expected less than "),
         (changed("encoder.settings", lambda a: a[:-2]), "damaged, or of other settings than it says"),
+        (changed("stories.settings", setting(10, 0.0)), "stories.settings: expected those of a StoryMixture"),
         (changed("stories.mixture.indices", setting(0, 10**7)), "stories.mixture.indices: expected less than "),
         (changed("stories.mixture.indices", setting(0, -5)), "stories.mixture.indices: expected at least 0"),
         (changed("stories.mixture.indptr", setting(-1, 10**9)), "stories.mixture.indptr: expected numbers that rise"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.benchmarks.bench_stories import planted_stories
-from tests.unit.stories.streams import long_news
+from tests.unit.stories.streams import TWINS, bursts, long_news, mixed_shares
 from vmfstream.clustering_metrics import v_measure
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import AUTO, StorySettings
@@ -99,7 +99,37 @@ def test_long_documents_with_few_words_of_their_story_are_not_alone() -> None:
 
 @pytest.mark.parametrize("grain", [AUTO, 0.3])
 def test_settings_come_back_from_numbers(grain: Any) -> None:
-    settings = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True)
-    assert StorySettings.from_numbers(settings.numbers()) == settings
-    before = replace(settings, days=False)
-    assert StorySettings.from_numbers(before.numbers()[:-1]) == before
+    settings = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True, nearer=2.0, examined=4)
+    again = StorySettings.from_numbers(settings.numbers())
+    assert again == settings
+    assert [type(value) for value in astuple(again)[1:]] == [type(value) for value in astuple(StorySettings())[1:]]
+    before = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True)
+    assert StorySettings.from_numbers(before.numbers()[:8]) == before
+    assert StorySettings.from_numbers(before.numbers()[:7]) == replace(before, days=False)
+    for at in (1, 6, 8, 14):
+        numbers = settings.numbers()
+        numbers[at] = 0.0
+        with pytest.raises(ValueError, match="expected settings of stories above 0"):
+            StorySettings.from_numbers(numbers)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"coarsest": 0.25}, {"finest": 0.3}, {"nearer": 2.5}, {"others": 20}, {"examined": 3}]
+)
+def test_settings_of_long_documents_decide_their_labels(changed: dict[str, Any]) -> None:
+    x, _ = mixed_shares(400)
+    rows = csr_array(x.astype(np.float32))
+    settings = StorySettings(half_life=40.0)
+    given = SequentialMixture(replace(settings, **changed), x.shape[1]).learn(rows).labels
+    same = np.array_equal(given, SequentialMixture(settings, x.shape[1]).learn(rows).labels)
+    assert same == ("examined" in changed)  # nothing is merged here
+
+
+@pytest.mark.parametrize("changed", [{"examined": 30}, {"last_examined": 4}, {"compared": 1}])
+def test_settings_of_mergers_decide_what_is_merged(changed: dict[str, Any]) -> None:
+    x: Any = bursts(700, **TWINS)[0]
+    rows, settings = csr_array(x.astype(np.float32)), StorySettings(grain=0.2, half_life=150.0)
+    usual, other = (
+        SequentialMixture(one, x.shape[1]).learn(rows).retired for one in (settings, replace(settings, **changed))
+    )
+    assert not np.array_equal(usual.evidence[usual.into >= 0], other.evidence[other.into >= 0])
