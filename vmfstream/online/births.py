@@ -176,14 +176,17 @@ def or_new(
     """Add a topic without documents to the mixture that scores documents, with the share that groups begin with.
 
     ``known`` are documents with their scores, ``anchor`` (D,) and ``kappa`` the prior and the concentration of
-    documents, ``rules`` tell the share.
+    documents, ``rules`` tell the share, and ``memory`` is that of searches among the same documents.
     """
     alone = new_topic_densities(known.x, anchor, kappa, memory)
     return ScoredDocuments(known.x, np.logaddexp(known.s, rules.log_share + alone))
 
 
 def new_topic_densities(x: Rows, anchor: Matrix, kappa: float, memory: Memory | None) -> Vector:
-    """Do as `new_topic_log_density`, once for the same documents if there is a ``memory``."""
+    """Do as `new_topic_log_density`, once for the same documents if there is a ``memory``.
+
+    ``x`` (N, D) are unit rows, ``anchor`` (D,) and ``kappa`` the prior and the concentration of documents.
+    """
     if memory is None:
         return new_topic_log_density(x, anchor, kappa)
     return memory.once("new topic", lambda: new_topic_log_density(x, anchor, kappa), x, anchor)

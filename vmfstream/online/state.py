@@ -39,7 +39,7 @@ class WindowSlice:
         return SliceSums.of(self.x, self.resp)
 
     def inherit(self, before: WindowSlice, gone: int, column: int) -> None:
-        """Add what topic ``gone`` had before to a ``column``, in a slice that nobody else has seen."""
+        """Add what topic ``gone`` had in ``before`` to a ``column``, in a slice that nobody else has seen."""
         self.resp[:, column] += before.resp[:, gone]
         if self._known is not None:
             self.sums.s[:, column] += before.sums.s[:, gone]

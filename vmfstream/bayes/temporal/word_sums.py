@@ -179,7 +179,7 @@ class RunningBelief:
         return out, cross
 
     def learn(self, sums: SliceSums, weight: Vector, topics: NDArray[np.intp] | None = None) -> Learnt:
-        """Add the sums of a slice, each column times its ``weight`` (kp,).
+        """Add the ``sums`` of a slice, each column times its ``weight`` (kp,).
 
         With ``topics`` the columns of this belief are those of the sums, (kp,).
         """
