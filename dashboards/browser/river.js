@@ -37,8 +37,10 @@ function drawRiver(changed) {
     measure: state.measure === "share" ? messages.thicknessShare : messages.thicknessDocuments,
   });
   if (isZoomed()) $("#river-caption").append(" " + zoomSentence());
+  const focused = document.activeElement;
   for (const button of $("#zoom").children)
     button.disabled = button.dataset.value === "in" ? state.zoom >= mostZoom() : state.zoom === 1;
+  if (focused?.disabled) $("#zoom button:enabled")?.focus();
   if ($("#scope")) $("#scope").hidden = isPhone(width);
   $("#warm-up").hidden = state.reading !== "filtered" || !$("#warm-up").textContent;
   const size = isPhone(width) && !isZoomed() ? "phone" : state.all ? "all" : "wide";

@@ -130,9 +130,12 @@ def test_zoom_by_buttons_keys_and_wheel_follows_date_and_address(page: Any) -> N
     disabled = "return [...document.querySelectorAll('#zoom button')].map(button => button.disabled)"
     assert js(page, disabled) == [True, False, True]
     press(page, "Home")
+    js(page, "document.querySelector('#zoom [data-value=in]').focus()")
     click(page, "#zoom [data-value=in]")
     assert until(page, "document.querySelector('#river .plot').layout.xaxis.range[1] < 4")
     assert js(page, disabled) == [False, True, False]
+    focus = "return document.activeElement.dataset.value"
+    assert js(page, focus) == "out"  # a button that is switched off while it has the focus hands it on
     assert "Zoomed in: 1996 Q1 \u2013 1996 Q3" in js(
         page, "return document.querySelector('#river-caption').textContent"
     )
@@ -142,6 +145,7 @@ def test_zoom_by_buttons_keys_and_wheel_follows_date_and_address(page: Any) -> N
     press(page, "0")
     assert until(page, "!location.hash.includes('z=')")
     assert js(page, dates) == everything
+    assert js(page, focus) == "in"
     for delta, zoomed in ((-50, "true"), (50, "false")):
         wheel = f"new WheelEvent('wheel', {{deltaY: {delta}, ctrlKey: true, bubbles: true, cancelable: true}})"
         js(page, f"document.querySelector('#river').dispatchEvent({wheel})")
