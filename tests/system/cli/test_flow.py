@@ -88,7 +88,7 @@ def test_few_documents(run: Run, tmp_path: Path, rows: int, topics: int) -> None
     run_file = tmp_path / "run.duckdb"
     code, out, _ = run("run", file, "--slices", "year", "-k", topics, "--out", run_file)
     assert code == 0
-    assert f"{rows} documents, 0 rejected" in out
+    assert f"{rows} document{'s' if rows > 1 else ''}, 0 rejected" in out
     code, _, err = run("show", run_file)
     assert code == 0, err
     code, out, err = run("export", run_file, tmp_path / "page.html")
