@@ -11,13 +11,10 @@ from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.frozen.parts import WORDS, ModelParts
 from vmfstream.mixtures.columns import column_norms
+from vmfstream.online.settings import GivenSettings
 from vmfstream.seeds import Seed
 from vmfstream.text.encoders import TextEncoder
 from vmfstream.text.own_tokeniser import Cut
-
-SEED_DOCUMENTS = 0.3
-"""Documents of exactly a seed's direction that are taken as seen. Few words are far from what documents of their topic
-are about on average: with the 3 of a run, whose topics grow, half of the documents got no topic."""
 
 ONLY_KNOWN = "only_known"
 """Entry of ``model.json``: a document that a new topic explains better than all has none."""
@@ -28,9 +25,9 @@ def with_seeds(
 ) -> ModelParts:
     """Return a model whose topics are ``seeds``, under the vocabulary and the weights of words of another one.
 
-    Of each topic `SEED_DOCUMENTS` documents of exactly the seed's direction are taken as seen. All topics have the same
-    weight. A document that a topic of which nothing is known explains as well or better gets none. Stories stay as they
-    are.
+    Of each topic ``frozen_seed_documents`` (`vmfstream.online.settings.GivenSettings`) documents of exactly the seed's
+    direction are taken as seen. All topics have the same weight. A document that a topic of which nothing is known
+    explains as well or better gets none. Stories stay as they are.
 
     Parameters
     ----------
@@ -51,7 +48,7 @@ def with_seeds(
     if directions is None:
         raise InputError("the model knows none of the words of these topics")
     kappa, lowest, _ = arrays["topics.scalars"].tolist()
-    f = arrays["topics.anchor"][:, None] + np.float32(SEED_DOCUMENTS * kappa) * directions
+    f = arrays["topics.anchor"][:, None] + np.float32(GivenSettings().frozen_seed_documents * kappa) * directions
     k = len(seeding.names)
     arrays |= {
         "topics.ids": np.arange(k),

@@ -144,5 +144,5 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
         view = topic_view(state, w.index, before, f, n)
         if before is None:
             view = replace(view, drift_angle=state.smoothed_drift_angle[: state.k])
-        views.append(begun(past_window, view, so_far))
+        views.append(begun(past_window, view, so_far, settings.fitting.least_shown))
     return views

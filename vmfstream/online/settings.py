@@ -51,6 +51,7 @@ class WindowSettings:
     longest_pause : most slices that end without a refit for that reason.
     most_slices : most slices of the window; the end of a slice costs a pass over the words of all of them.
     growth : factor by which the window must then have grown before there is another fit from nothing.
+    least_shown : documents until the end of a smoothed slice without which a topic is not shown in it.
     """
 
     least_documents: int = 1500
@@ -75,6 +76,7 @@ class WindowSettings:
     longest_pause: int = 32
     most_slices: int = 16
     growth: float = 2.0
+    least_shown: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,8 @@ class GivenSettings:
     pin_strength : weight of the prior of a pinned topic, as a multiple of all that is known about it when it is pinned.
     least_split : fewest documents of either half of a topic that is split.
     seed_documents : documents of exactly its direction that a seed counts as.
+    frozen_seed_documents : the same in a model whose topics do not grow. Few words are far from what documents of their
+        topic are about on average: with the 3 of a run half of the documents got no topic.
     seed_cosine : cosine with a seed from which on a document of the first fit begins in its topic.
     seed_sweeps : most sweeps in which topics of seeds grow.
     """
@@ -266,6 +270,7 @@ class GivenSettings:
     pin_strength: float = 9.0
     least_split: int = 2
     seed_documents: float = 3.0
+    frozen_seed_documents: float = 0.3
     seed_cosine: float = 0.08
     seed_sweeps: int = 20
 

@@ -317,7 +317,7 @@ def _commit_oldest(
         then = counts(shown.window[:1], shown.kp)
         view = topic_view(shown, first.index, None, beliefs[0], then)
         view = replace(view, drift_angle=shown.smoothed_drift_angle[: shown.k])
-        final[0].append(begun(window, view, shown.n_past + then))
+        final[0].append(begun(window, view, shown.n_past + then, settings.fitting.least_shown))
         final[1].append(labels(shown, shown.window[0]))
         if len(beliefs) > 1:
             turned = topic_view(shown, first.index + 1, beliefs[0], beliefs[1], then).drift_angle

@@ -20,9 +20,6 @@ from vmfstream.online.state import NEVER, Lifecycle, Matrix, TrackState, Vector,
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.protocols import DocumentTopics
 
-HALF_A_DOCUMENT = 0.5
-"""Documents without which a topic is not shown in a smoothed slice."""
-
 
 def with_holders(state: TrackState) -> TrackState:
     """Remember which topics hold the documents of the slices of the window that have just ended."""
@@ -93,7 +90,7 @@ def labels(shown: TrackState, w: WindowSlice) -> DocumentTopics:
     return DocumentTopics(w.index, np.where(w.resp.any(axis=1), _strongest(shown, w.resp), -1))
 
 
-def begun(past: Window, view: TopicView, so_far: Vector) -> TopicView:
+def begun(past: Window, view: TopicView, so_far: Vector, least: float) -> TopicView:
     """Leave out the topics that a smoothed slice did not have.
 
     Those are topics that were born or got their first document later, and those that had ended.
@@ -103,8 +100,9 @@ def begun(past: Window, view: TopicView, so_far: Vector) -> TopicView:
     past : the window as it was.
     view : the topics of one of its slices.
     so_far : (>= K,) documents of each until the end of that slice.
+    least : documents without which a topic is not shown.
     """
-    there = (so_far[: len(view.ids)] >= HALF_A_DOCUMENT) & (past.until >= view.slice)
+    there = (so_far[: len(view.ids)] >= least) & (past.until >= view.slice)
     if past.state.life is not None:
         there &= past.state.life.alive_since <= view.slice
     if there.all():

@@ -110,7 +110,7 @@ def test_a_slice_none_of_whose_topics_is_remembered_shows_none() -> None:
     assert state is not None
     (view, *_) = smoothed(state, TrackerSettings(topics=3))
     assert len(view.ids) == 3
-    nothing = shown(Window(state, np.full(3, NEVER)), view, np.ones(3))
+    nothing = shown(Window(state, np.full(3, NEVER)), view, np.ones(3), 0.5)
     assert (nothing.f.shape, len(nothing.ids)) == ((state.dim, 0), 0)
     rows = follower.state.rows(nothing)
     assert len(rows.topic) == 0
