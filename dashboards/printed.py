@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -14,6 +15,8 @@ from vmfstream.errors import InputError, MissingExtra
 from vmfstream.folders import write_file
 from vmfstream.runfile.queries import Reader
 
+_logger = logging.getLogger(__name__)
+
 Paper = Literal["a4", "letter"]
 
 _INCHES: dict[Paper, tuple[float, float]] = {"a4": (8.27, 11.69), "letter": (8.5, 11.0)}
@@ -21,7 +24,9 @@ _DRAWN = (  # everything is read, and what is packed has run
     "document.readyState === 'complete' && Boolean(document.querySelector('title'))"
     " && !document.querySelector('script[data-type]')"
 )
-_WAIT = 120.0  # seconds for a browser that does not answer
+_TRIES = 2
+_WAIT = 90.0  # seconds that a browser has, which now and then never answers from its start on
+_CLOSING = 10.0  # seconds until it is killed
 
 
 def print_page(
@@ -56,24 +61,36 @@ def print_page(
 async def _printed(address: str, width: float, height: float) -> bytes:
     try:
         from choreographer import Browser
-        from choreographer.errors import ChromeNotFoundError
+        from choreographer.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
     except ImportError:
         raise MissingExtra("a PDF needs kaleido: pip install 'vmfstream[stills]'") from None
+    paper = {"paperWidth": width, "paperHeight": height, "printBackground": True, "preferCSSPageSize": False}
+    for _ in range(_TRIES):
+        try:
+            browser = Browser(headless=True)
+            try:
+                async with asyncio.timeout(_WAIT):
+                    await browser.open()
+                    tab = await browser.create_tab(address)
+                    while not await _asked(tab, _DRAWN):
+                        await asyncio.sleep(0.05)
+                    answer = await tab.send_command("Page.printToPDF", paper)
+                    return base64.b64decode(answer["result"]["data"])
+            finally:
+                await _closed(browser)
+        except ChromeNotFoundError:
+            raise InputError("a PDF needs Chromium or Chrome on this machine, and none was found") from None
+        except (TimeoutError, BrowserClosedError, BrowserFailedError) as error:
+            _logger.warning("the browser did not print the page: %s", error or f"no answer within {_WAIT:g} seconds")
+    raise InputError(f"the browser printed the page at none of {_TRIES} tries of {_WAIT:g} seconds") from None
+
+
+async def _closed(browser: Any) -> None:
     try:
-        async with Browser(headless=True) as browser:
-            tab = await browser.create_tab(address)
-            async with asyncio.timeout(_WAIT):
-                while not await _asked(tab, _DRAWN):
-                    await asyncio.sleep(0.05)
-                answer = await tab.send_command(
-                    "Page.printToPDF",
-                    {"paperWidth": width, "paperHeight": height, "printBackground": True, "preferCSSPageSize": False},
-                )
-    except ChromeNotFoundError:
-        raise InputError("a PDF needs Chromium or Chrome on this machine, and none was found") from None
+        async with asyncio.timeout(_CLOSING):
+            await browser.close()
     except TimeoutError:
-        raise InputError(f"the browser did not print the page within {_WAIT:.0f} seconds") from None
-    return base64.b64decode(answer["result"]["data"])
+        browser.subprocess.kill()
 
 
 async def _asked(tab: Any, condition: str) -> bool:

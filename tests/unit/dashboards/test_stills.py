@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import struct
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -145,6 +147,36 @@ def test_the_page_is_printed_whole_on_the_paper_asked_for(tmp_path: Path) -> Non
         assert box is not None
         assert (float(box[1]), float(box[2])) == pytest.approx(points, abs=1.0)
         assert len(re.findall(rb"/Type /Page\b", made)) > 3, "a page that is not drawn yet has three sheets"
+
+
+@pytest.mark.parametrize("silent", ["open", "create_tab", "close"])
+def test_a_browser_that_never_answers_is_tried_again_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str
+) -> None:
+    choreographer = pytest.importorskip("choreographer")
+    begun, killed = [], []
+
+    class Silent:
+        def __init__(self, headless: bool) -> None:
+            begun.append(self)
+            self.subprocess = SimpleNamespace(kill=lambda: killed.append(self))
+
+        def __getattr__(self, name: str) -> Any:
+            async def called(*_: str) -> None:
+                if name == silent or (name, silent) == ("create_tab", "close"):
+                    await asyncio.Event().wait()
+
+            return called
+
+    monkeypatch.setattr(choreographer, "Browser", Silent)
+    monkeypatch.setattr("vmfstream.dashboards.printed._WAIT", 0.05)
+    monkeypatch.setattr("vmfstream.dashboards.printed._CLOSING", 0.05)
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
+    with pytest.raises(InputError, match=r"printed the page at none of 2 tries of 0\.05 seconds"):
+        print_page(run_file, tmp_path / "page.pdf")
+    assert len(begun) == 2
+    assert killed == (begun if silent == "close" else [])
+    assert not (tmp_path / "page.pdf").exists()
 
 
 @pytest.mark.browser
