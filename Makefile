@@ -2,8 +2,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-# tests that share a broker or a browser stay in one process
-PYTEST := $(BIN)/pytest -q --durations=15
+# two processes; tests that share a broker or a browser stay in one of them
+PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 
 # the extras that tests need
 TESTED := test,stemming,embeddings,dask,docs
@@ -17,7 +17,7 @@ demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run 
 	$(BIN)/vmfstream demo --out demo
 
 test: $(VENV)/.installed-test  ## what shows most mistakes in a few minutes; needs no data, no Java and no browser
-	$(PYTEST) -n 2 --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
+	$(PYTEST) --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
 
 test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproject.toml allows; test-all has the newest
 	$(PYTHON) -m venv .venv-lowest
@@ -27,7 +27,7 @@ test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproj
 	$(MAKE) test VENV=.venv-lowest
 
 test-all: $(VENV)/.installed-test chromium lint lint-js  ## everything that must hold: also programs, browser, Kafka, real data
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder
+	$(PYTEST) --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test  ## format, mistakes and types
 	$(BIN)/ruff check .

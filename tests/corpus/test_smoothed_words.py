@@ -18,8 +18,8 @@ from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.tokeniser import Tokeniser
 
-DOCUMENTS = 800
-SLICES = 8
+DOCUMENTS = 600
+SLICES = 6
 
 
 class Followed(NamedTuple):

@@ -63,10 +63,9 @@ def test_epochs_that_end_while_others_are_written_are_written_together() -> None
 
 def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
-    monkeypatch.setattr(writing, "PAUSE_FACTOR", 1e12)
     store, reported = Slow(), Reported()
     store.free.release(9)
-    with Writer(store, in_thread=True) as writer:
+    with Writer(store, in_thread=True, pause_factor=1e12) as writer:
         put(writer, reported, range(1))
         while not reported:
             writer.settle(never, wait=False)
@@ -85,12 +84,11 @@ def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest
 @pytest.mark.parametrize("limit", ["MAX_EPOCHS", "MAX_BYTES"])
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
-    monkeypatch.setattr(writing, "PAUSE_FACTOR", 1e12)
     of_one = {"MAX_EPOCHS": 1, "MAX_BYTES": Task(commit(0), print).bytes}
     monkeypatch.setattr(writing, limit, 3 * of_one[limit])
     store, reported = Slow(), Reported()
     store.free.release(9)
-    with Writer(store, in_thread=True) as writer:
+    with Writer(store, in_thread=True, pause_factor=1e12) as writer:
         put(writer, reported, range(9))
         writer.settle(never)
     assert reported == list(range(9))
