@@ -299,6 +299,6 @@ def test_abstracts_are_predicted_as_well_as_by_refitting_on_all_past() -> None:
 @pytest.mark.corpus
 def test_news_are_predicted_as_well_as_by_refitting_on_all_past() -> None:
     comparison = compared("nyt", until=2001)
-    assert len(comparison.rows) >= 10
-    assert comparison.mean("tracker") >= 0.98 * comparison.mean("static")
+    assert len(comparison.rows) == 5
+    assert comparison.mean("tracker") >= comparison.mean("static")
     assert comparison.mean("tracker") > comparison.mean("frozen")
