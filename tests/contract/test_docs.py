@@ -137,7 +137,9 @@ def test_programs_stand_only_where_they_are_run() -> None:
     assert found == RUN
 
 
-@pytest.mark.parametrize(("page", "parts"), [("tutorial.md", 14), ("python.md", 9)])
+@pytest.mark.parametrize(
+    ("page", "parts"), [pytest.param("tutorial.md", 14, marks=pytest.mark.thorough), ("python.md", 9)]
+)
 def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = list(pages.run_through((ROOT / "docs" / page).read_text(encoding="utf-8")))

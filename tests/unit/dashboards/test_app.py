@@ -169,6 +169,7 @@ def test_the_run_file_is_only_read(run_file: Path) -> None:
     assert Reader(run_file).slices().slice.size == 5
 
 
+@pytest.mark.thorough
 def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) -> None:
     run_file = tmp_path / "run.duckdb"
     writer = RunFile(run_file)
@@ -303,6 +304,7 @@ def test_beyond_this_machine_a_token_is_needed(kept: Path) -> None:
                 assert b"Harbour Gazette" in answer.read()
 
 
+@pytest.mark.thorough
 def test_a_server_beside_a_run_ends_with_it(kept: Path) -> None:
     with beside(kept, port=0) as url:
         assert b"Harbour Gazette" in urllib.request.urlopen(url).read()
@@ -311,6 +313,7 @@ def test_a_server_beside_a_run_ends_with_it(kept: Path) -> None:
     assert live.POLL_SECONDS == 2.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_ends_cleanly(kept: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "vmfstream", "dashboard", str(kept), "--port", "0"]

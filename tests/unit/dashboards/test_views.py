@@ -82,6 +82,7 @@ def test_views_leave_rows_unchanged(name: str) -> None:
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_colour_is_in_the_table(name: str, rows: CachedRows) -> None:
     known = {shade: set(theme(shade).tones()) for shade in ("light", "dark")}

@@ -42,6 +42,7 @@ def fitted(estimator: SphereEstimator, *arguments: Any) -> Any:
 every = pytest.mark.parametrize("estimator", EVERY, ids=str)
 
 
+@pytest.mark.thorough
 @every
 @pytest.mark.parametrize("storage", [csr_array, csr_matrix, csc_array, coo_array, np.asfortranarray, np.ndarray.tolist])
 def test_rows_of_any_length_and_storage(estimator: Any, storage: Any, x: NDArray[np.float64]) -> None:

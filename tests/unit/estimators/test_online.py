@@ -34,6 +34,7 @@ def test_river_accepts_it(check: Callable[[Any], None]) -> None:
     check(OnlineVMFMixture(n_components=3, random_state=0))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("check", RIVER_CHECKS, ids=lambda c: c.__name__)
 def test_rivers_checks_on_text(check: Callable[..., None]) -> None:
     check(OnlineVMFMixture(n_components=3, batch_size=16, random_state=0), [(x, 0) for x, _ in bags(200)])
@@ -149,6 +150,7 @@ def test_river_finds_many_the_same_as_one() -> None:
     check(OnlineVMFMixture(3, random_state=0), dataset)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 7, 64, 300])
 def test_frames_and_mappings_say_the_same(size: int) -> None:
     documents = [x for x, _ in bags(300)]

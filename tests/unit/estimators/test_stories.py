@@ -31,6 +31,7 @@ def test_river_accepts_it(check: Callable[[Any], None]) -> None:
     check(StoryMixture())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("check", RIVER_CHECKS, ids=lambda c: c.__name__)
 def test_rivers_checks_on_text(check: Callable[..., None]) -> None:
     check(StoryMixture(), [(x, 0) for x, _ in bags(200)])

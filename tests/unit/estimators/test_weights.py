@@ -136,6 +136,7 @@ BAYESIAN = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
 @pytest.mark.parametrize("estimator", BAYESIAN, ids=str)
 def test_weights_of_bayesian_models_are_repeated_rows(estimator: Any, storage: Any) -> None:
