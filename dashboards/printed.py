@@ -65,6 +65,7 @@ async def _printed(address: str, width: float, height: float) -> bytes:
     except ImportError:
         raise MissingExtra("a PDF needs kaleido: pip install 'vmfstream[stills]'") from None
     paper = {"paperWidth": width, "paperHeight": height, "printBackground": True, "preferCSSPageSize": False}
+    why = ""
     for _ in range(_TRIES):
         try:
             browser = Browser(headless=True)
@@ -80,9 +81,12 @@ async def _printed(address: str, width: float, height: float) -> bytes:
                 await _closed(browser)
         except ChromeNotFoundError:
             raise InputError("a PDF needs Chromium or Chrome on this machine, and none was found") from None
-        except (TimeoutError, BrowserClosedError, BrowserFailedError) as error:
-            _logger.warning("the browser did not print the page: %s", error or f"no answer within {_WAIT:g} seconds")
-    raise InputError(f"the browser printed the page at none of {_TRIES} tries of {_WAIT:g} seconds") from None
+        except TimeoutError:
+            why = f"no answer within {_WAIT:g} seconds"
+        except (BrowserClosedError, BrowserFailedError):
+            why = "it ended by itself, or was too slow to start"
+        _logger.warning("the browser did not print the page: %s", why)
+    raise InputError(f"the browser did not print the page, at {_TRIES} tries: {why}")
 
 
 async def _closed(browser: Any) -> None:

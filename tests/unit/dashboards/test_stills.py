@@ -172,7 +172,7 @@ def test_a_browser_that_never_answers_is_tried_again_and_told(
     monkeypatch.setattr("vmfstream.dashboards.printed._WAIT", 0.05)
     monkeypatch.setattr("vmfstream.dashboards.printed._CLOSING", 0.05)
     run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
-    with pytest.raises(InputError, match=r"printed the page at none of 2 tries of 0\.05 seconds"):
+    with pytest.raises(InputError, match=r"did not print the page, at 2 tries: no answer within 0\.05 seconds"):
         print_page(run_file, tmp_path / "page.pdf")
     assert len(begun) == 2
     assert killed == (begun if silent == "close" else [])
