@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,8 +34,8 @@ class RiverFrame:
         Columns of the history from top to bottom; similar topics are adjacent.
     tone : int array of shape (S, T)
         Paleness, from 0 (words were changing) to 5 (they stood still).
-    telling : int array of shape (S, T, 6)
-        Words characteristic of each slice, as positions in the vocabulary, -1 where there are no more.
+    words_at : function of a slice and a column
+        Return what may be written there, best first, escaped.
     selected : int or None
         Column of the selected topic: always drawn by itself.
     all_topics : bool
@@ -47,7 +48,7 @@ class RiverFrame:
     measure: Measure
     order: Ints
     tone: Ints
-    telling: Ints
+    words_at: Callable[[int, int], list[str]]
     selected: int | None
     all_topics: bool
     layout: StableLayout | None = None

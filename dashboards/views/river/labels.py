@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
@@ -301,8 +302,8 @@ def _largest(
             continue
         reach = _WIDER * half + _SIDE
         middle = min(max(centre, inset + reach), width - inset - reach)
-        a, b = np.searchsorted(x, (middle - half - _SIDE, middle + half + _SIDE))
-        part = slice(max(int(a) - 1, 0), int(b) + 1)
+        a, b = bisect_left(x, middle - half - _SIDE), bisect_left(x, middle + half + _SIDE)
+        part = slice(max(a - 1, 0), b + 1)
         top, bottom = float(upper[part].max()), float(lower[part].min())
         if bottom - top >= needed:
             return text, size, middle, 0.5 * (top + bottom)

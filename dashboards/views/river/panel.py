@@ -17,7 +17,7 @@ from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
-from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels, named_dates
+from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels, named_dates, without_labels
 from vmfstream.runfile.queries import kept
 
 _WIDE = Size(1240, 486)
@@ -91,27 +91,25 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return the bands, and the labels and dates that fit for several widths; the page takes those of its own."""
     _, reading, measure, width = key.split("/")
-    view = RiverView()
     chosen = Selection(
         topic=initial_topic(judged(rows, history_of(rows, readings_of(rows)[0]))),
         reading=reading_called(reading),
         measure="share" if measure == "share" else "documents",
         all_topics=width == "all",
     )
-    frame = view.frame(rows, chosen)
+    frame = RiverView().frame(rows, chosen)
     size, widths = (_PHONE, _LABEL_WIDTHS_PHONE) if width == "phone" else (_WIDE, _LABEL_WIDTHS)
-    figure = view.drawing(frame, size, "light")
     bands = stack(frame, size)
-    *traces, text = figure["data"]
-    fitted = {}
+    figure = without_labels(frame, bands, size, "light")
+    fitted, plain = {}, {}
     for across in widths:
         fit = Size(across, size.height)
         trace = label_trace(labels(frame, bands, fit), frame, bands, fit, "light")
-        fitted[str(across)] = {name: trace[name] for name in _PER_LABEL}
-    layout = _quantise(traces, figure["layout"], fitted)
-    plain = {name: value for name, value in text.items() if name not in _PER_LABEL}
+        fitted[str(across)] = {name: trace.pop(name) for name in _PER_LABEL}
+        plain = trace  # the same for all widths
+    layout = _quantise(figure["data"], figure["layout"], fitted)
     dates = {str(across): named_dates(frame.history, across) for across in widths}
-    return {"data": traces, "layout": layout, "labels": fitted, "dates": dates, "text": plain}
+    return {"data": figure["data"], "layout": layout, "labels": fitted, "dates": dates, "text": plain}
 
 
 def many(rows: RunRows) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ class RiverView(View[RiverFrame]):
             measure=selection.measure,
             order=columns_in_order(rows, history),  # that of both readings: switching moves no band past another
             tone=paleness(history),
-            telling=once(rows, ("telling", history.reading), lambda: characteristic_words(history)),
+            words_at=once(rows, ("words of a date", history.reading), lambda: _words_at(history)),
             selected=None if selection.topic is None else history.position(selection.topic),
             all_topics=selection.all_topics,
             layout=rows.layout if isinstance(rows, CachedRows) else None,
@@ -48,9 +50,14 @@ class RiverView(View[RiverFrame]):
     def drawing(self, frame: RiverFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
         """Return data and layout; ``layout.meta`` holds what a page needs to find slices and bands again."""
         bands = stack(frame, size)
-        traces = _band_traces(frame, bands, theme)
-        traces.append(label_trace(labels(frame, bands, size), frame, bands, size, theme))
-        return {"data": traces, "layout": _layout(frame, bands, size, theme)}
+        figure = without_labels(frame, bands, size, theme)
+        figure["data"].append(label_trace(labels(frame, bands, size), frame, bands, size, theme))
+        return figure
+
+
+def without_labels(frame: RiverFrame, bands: Bands, size: Size, theme: ThemeName) -> dict[str, Any]:
+    """Return data and layout of the ``bands`` of a ``frame``, without the trace of `label_trace`."""
+    return {"data": _band_traces(frame, bands, theme), "layout": _layout(frame, bands, size, theme)}
 
 
 def paleness(history: History) -> Ints:
@@ -84,27 +91,17 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
     if bands.x.size == 0:
         return []
     scale = _pixels(bands, size)
-    words = [for_plotly(word) for word in history.vocabulary]
     columns = {t: history.given.get(int(topic)) for t, topic in enumerate(history.topic)}
     given = {t: for_plotly(name) for t, name in columns.items() if name}
     sources = bands.source.tolist()
-    told = np.any(frame.telling >= 0, axis=2)
-    moments = {
-        t: {
-            s: _moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0]) if told[s, t] else []
-            for s in set(sources)
-        }
-        for t in bands.topics
-        if t != REST and t not in given
-    }
     placed = place_labels(
         x=_x_pixels(bands.x, history.index.size, size.width),
         edges=bands.edges * scale,
         columns=_x_pixels(bands.column, history.index.size, size.width),
         thickness=bands.thickness * scale,
         words=[
-            [] if t == REST else [[given[t]]] * len(sources) if t in given else [moments[t][s] for s in sources]
-            for t in bands.topics
+            [] if t == REST else [[given[t]]] * len(sources) if t in given else [frame.words_at(s, t) for s in sources]
+            for t in bands.topics.tolist()
         ],
         fixed={b: for_plotly(rest(bands.smaller)) for b, t in enumerate(bands.topics) if t == REST},
         width=size.width,
@@ -126,13 +123,20 @@ def _gaps(history: History) -> Floats:
     return np.array([float(run.mean()) for run in runs])
 
 
-def _moment(history: History, s: int, t: int, words: list[str]) -> list[str]:
-    """Return what may be written at a date: the phrase that the topic is named by, if there is one, and its words."""
-    first = next(iter(history.names.get((s, t), ())), "")
-    if " " not in first:
-        return words
-    own = set(for_plotly(first).split(" "))
-    return [for_plotly(first), *(word for word in words if word not in own)]
+def _words_at(history: History) -> Callable[[int, int], list[str]]:
+    """Return what tells what is written at a date: the phrase that the topic is named by, if any, and its words."""
+    telling = characteristic_words(history)
+
+    @cache  # drawings of all widths ask for the same
+    def at(s: int, t: int) -> list[str]:
+        words = [for_plotly(history.vocabulary[w]) for w in telling[s, t] if w >= 0]
+        first = next(iter(history.names.get((s, t), ())), "")
+        if " " not in first or not words:
+            return words
+        own = set(for_plotly(first).split(" "))
+        return [for_plotly(first), *(word for word in words if word not in own)]
+
+    return at
 
 
 def _calmed(value: Floats) -> Floats:

@@ -80,11 +80,11 @@ class WordsView(View[WordsFrame]):
 
 def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Floats, Ints]:
     place = {word: k for k, word in enumerate(words)}
+    codes, at = np.unique(history.word[a:b, t], return_inverse=True)
+    column = np.array([-1 if w == NO_WORD else place.get(history.vocabulary[w], -1) for w in codes])[at]
     weight = np.zeros((b - a, len(words)))
     rank = np.zeros((b - a, len(words)), dtype=np.int64)
-    for s in range(a, b):
-        for r, w in enumerate(history.word[s, t]):
-            k = place.get(history.vocabulary[w]) if w != NO_WORD else None
-            if k is not None and rank[s - a, k] == 0:  # two words may look alike once cleaned: the stronger one counts
-                weight[s - a, k], rank[s - a, k] = history.weight[s, t, r], r + 1
+    s, r = (found[::-1] for found in np.nonzero(column >= 0))
+    k = column[s, r]
+    weight[s, k], rank[s, k] = history.weight[a + s, t, r], r + 1  # of words that look alike the strongest stays
     return weight, rank

@@ -162,3 +162,15 @@ def test_settling_slices_are_grey_and_have_no_say() -> None:
 def _stored(rows: FakeRows, topic: int) -> list[tuple[int, str, int]]:
     words = rows.words("filtered", topic=topic)
     return list(zip(words.slice, words.word, words.rank, strict=True))
+
+
+def test_of_words_that_look_alike_the_strongest_is_shown() -> None:
+    rows = gazette(slices=4, topics=1, settling=0)
+    words = rows.word_frames["filtered"]
+    for rank, word in ((1, "flood"), (2, "flo\u202eod")):
+        words.word[words.rank == rank] = word
+    frame = WordsView().frame(rows, Selection(topic=0, reading="filtered"))
+    shown = [k for k, word in enumerate(frame.words) if word == "flood"]
+    assert len(shown) == 1
+    assert frame.rank[:, shown[0]].tolist() == [1, 1, 1, 1]
+    assert frame.weight[:, shown[0]].tolist() == words.weight[words.rank == 1].tolist()
