@@ -25,6 +25,7 @@ from vmfstream.errors import FormatVersion, InputError
 from vmfstream.folders import sync_folder, write_file, write_synced
 from vmfstream.frozen.parts import ModelParts
 from vmfstream.records import Arrays
+from vmfstream.stories.settings import StorySettings
 
 FORMAT = "vmfstream model"
 """What ``model.json`` calls itself."""
@@ -297,11 +298,10 @@ def _wrong_words(arrays: Arrays, prefix: str) -> Iterator[str]:
 
 def _wrong_stories(arrays: Arrays) -> Iterator[str]:
     of = {name.removeprefix("stories."): arrays[name] for name in _STORIES}
-    numbers = of["settings"].tolist()
-    known = len(numbers) in (8, 15)
-    grain, days, positive = (numbers[0], numbers[7], numbers[1:7] + numbers[8:]) if known else (0.0, 0.0, [])
-    if not (np.isnan(grain) or 0.0 < grain < 1.0) or not all(number > 0.0 for number in positive) or days not in (0, 1):
-        yield f"stories.settings: expected those of a StoryMixture, got {of['settings'].tolist()}"
+    try:
+        StorySettings.from_numbers(of["settings"])
+    except ValueError as error:
+        yield f"stories.settings: {error}"
     ids, (next_id, documents) = of["mixture.ids"], of["mixture.counters"].tolist()
     if len(np.unique(ids)) != len(ids) or (ids >= next_id).any() or documents < len(ids):
         yield f"stories.mixture.ids: expected different numbers below {next_id:,}, of stories with documents"

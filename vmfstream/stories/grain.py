@@ -4,14 +4,16 @@ A longer document is a larger sample of its story's words and lies nearer to the
 common with everything else. The automatic grain of a document follows its effective number of words, (sum_w |x_w|)^2
 for the row x, which is L if L words weigh the same:
 
-    grain = .15 sqrt(words / 12), at least .15 and at most .5 (``coarsest``, ``finest`` in `StorySettings`)
+    grain = .15 sqrt(words / 12), at least .15 and at most .5
+
+with ``coarsest``, ``short`` and ``finest`` of `StorySettings`.
 
 The cosine of L words with their distribution grows as sqrt(L) while most of them occur once; 12 and .5 were chosen on
 streams, see `docs/results.md`. Below .15 two documents hardly ever begin a story together; with a grain that is too low
 for them, long documents of all stories join the one that grew most.
 
 Documents of one length differ in how many of their words are those of their story, and a long one that has few of them
-is further from the mean direction than its length lets expect. So a document that is longer than a dozen words is
+is further from the mean direction than its length lets expect. So a document that is longer than ``short`` words is
 judged a second time before it opens a story: at the coarsest grain, and it joins the story that is most probable then
 if that one stands out. Its cosine with the mean direction must be at least ``nearer`` times that of any other story,
 and its mean product with the documents of the story at least as many times that with the documents of the other
@@ -41,8 +43,6 @@ KAPPA_SQUARED, PRIOR_SQUARED, OPENING, GRAINS, COUNT = range(5)
 """Places in ``Memory.scale``: kappa^2 at weight 1; C_0^2; log alpha + log C_D(C_0); the sum of the grains of documents
 and their number."""
 
-_SHORT = 12.0
-
 
 @njit(cache=True, nogil=True)
 def set_grain(memory, model, grain):  # type: ignore[no-untyped-def]
@@ -57,12 +57,12 @@ def set_grain(memory, model, grain):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def grain_of(values, coarsest, finest):  # type: ignore[no-untyped-def]
+def grain_of(values, coarsest, finest, short):  # type: ignore[no-untyped-def]
     """Return the automatic grain of a document."""
     total = 0.0
     for value in values:
         total += abs(np.float64(value))
-    return min(max(coarsest * total / math.sqrt(_SHORT), coarsest), finest)
+    return min(max(coarsest * total / math.sqrt(short), coarsest), finest)
 
 
 @njit(cache=True, nogil=True)

@@ -210,7 +210,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         values = all_values[rows[i] : rows[i + 1]]
         weight = 1.0
         if model.automatic:
-            grain = grain_of(values, model.coarsest, model.finest)
+            grain = grain_of(values, model.coarsest, model.finest, model.short)
             weight = weight_of(grain, model.coarsest)
             values = values * np.float32(weight)
         now = max(clock[0], times[i]) if times.size else np.float64(counters[DOCUMENTS])
@@ -332,7 +332,7 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
         values = documents.values[rows[i] : rows[i + 1]]
         weight = 1.0
         if model.automatic:
-            weight = weight_of(grain_of(values, model.coarsest, model.finest), model.coarsest)
+            weight = weight_of(grain_of(values, model.coarsest, model.finest, model.short), model.coarsest)
             values = values * np.float32(weight)
         vector = documents.beside[i] if two else documents.values[:0]
         counters[MARK] += 1

@@ -9,20 +9,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-DIMENSION = 1_800.0
-"""Dimension that the formulas use, whatever the number of columns.
-
-A column that no document uses changes no cosine. With the number of columns as the dimension it would still change
-labels, for log-likelihoods grow with the dimension, the prior and the tempo of stories do not: the dimension says how
-much words count beside time. See `StorySettings` for how it was chosen.
-"""
-
-WORDS_BESIDE, VECTORS_BESIDE, VECTORS_GRAIN = 1_500.0, 150.0, 0.5
-"""Of documents with words and a vector beside them: the dimensions that the formulas use of both, and the grain of
-vectors. Log-likelihoods grow with the dimension, so these say how much each counts, whatever the length of vectors.
-They were chosen from a grid of 27, see `docs/embeddings.md`.
-"""
-
 AUTO: Literal["auto"] = "auto"
 """Grain that follows the length of each document, see `vmfstream.stories.grain`."""
 
@@ -31,7 +17,7 @@ AUTO: Literal["auto"] = "auto"
 class StorySettings:
     """Parameters of a sequential mixture.
 
-    The defaults of alpha and :data:`DIMENSION` were chosen from a grid of some 60, with the news titles in two orders,
+    The defaults of ``alpha`` and ``dimension`` were chosen from a grid of some 60, with the news titles in two orders,
     Reuters, the posts of CrisisLexT26, both also joined to longer documents, and planted streams in sight: on none of
     these are figures held out. The constants of the automatic grain were chosen from some 25 with the same titles,
     posts and Reuters, threads of 20 Newsgroups and six planted streams in sight; front pages of the New York Times
@@ -41,7 +27,7 @@ class StorySettings:
     ----------
     grain : float or "auto"
         Expected cosine between a document and the mean direction of its story, in (0, 1); larger is finer. The
-        concentration is kappa = D grain / (1 - grain^2) with D = :data:`DIMENSION`. "auto" follows the length
+        concentration is kappa = D grain / (1 - grain^2) with D = ``dimension``. "auto" follows the length
         of documents.
     half_life : float
         Time after which the prior weight of a story of one document is halved, > 0.
@@ -58,7 +44,7 @@ class StorySettings:
     days : bool
         Whether a run counts the half-life in days, by the times of documents, instead of documents.
     coarsest, finest : float
-        Smallest and largest automatic grain, expected cosines in (0, 1); the first is that of up to a dozen words.
+        Smallest and largest automatic grain, expected cosines in (0, 1); the first is that of up to ``short`` words.
     nearer : float
         How many times as near as any other, and as all others in the mean, a story must be for a document to join it at
         its second judgement, >= 1; see `vmfstream.stories.grain`.
@@ -69,6 +55,17 @@ class StorySettings:
         see `vmfstream.stories.ends`.
     compared : int
         Documents that count at most in such a comparison.
+    short : float
+        Effective words up to which a document has the smallest automatic grain, >= 1.
+    dimension : float
+        D of the formulas, whatever the number of columns: a column that no document uses changes no cosine, but
+        log-likelihoods grow with D, while the prior and the tempo of stories do not. So it says how much words count
+        beside time. > 1.
+    words_beside, vectors_beside : float
+        The same for documents with words and a vector beside them: D of the words and of the vector, whatever its
+        length. They were chosen from a grid of 27 together with ``vectors_grain``, see `docs/embeddings.md`.
+    vectors_grain : float
+        Grain of vectors beside words, in (0, 1).
     """
 
     grain: float | Literal["auto"] = AUTO
@@ -86,6 +83,11 @@ class StorySettings:
     examined: int = 5
     last_examined: int = 40
     compared: int = 10
+    short: float = 12.0
+    dimension: float = 1_800.0
+    words_beside: float = 1_500.0
+    vectors_beside: float = 150.0
+    vectors_grain: float = 0.5
 
     def numbers(self) -> NDArray[np.float64]:
         """Flatten, in the order of the fields; NaN stands for "auto"."""
@@ -96,11 +98,14 @@ class StorySettings:
     def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
         """Rebuild what `numbers` made; ValueError if it cannot have.
 
-        It made 8 numbers before the fields from ``coarsest`` on, and 7 before days; those that lack get their defaults.
+        It made 15 numbers before the fields from ``short`` on, 8 before those from ``coarsest`` on, and 7 before days;
+        those that lack get their defaults.
         """
-        if not (np.delete(numbers, [0, *range(7, min(8, len(numbers)))]) > 0.0).all():
-            raise ValueError(f"expected settings of stories above 0, got {numbers.tolist()}")
-        grain, *given = numbers.tolist()
+        grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, len(fields(cls))) else [0.0]
+        positive, days = given[:6] + given[7:], given[6:7]
+        grained = math.isnan(grain) or 0.0 < grain < 1.0
+        if not (grained and all(value > 0.0 for value in positive) and days in ([], [0.0], [1.0])):
+            raise ValueError(f"expected settings of stories, got {numbers.tolist()}")
         kinds: list[Any] = [type(field.default) for field in fields(cls)[1:]]
         return cls(
             AUTO if math.isnan(grain) else grain, *(kind(value) for kind, value in zip(kinds, given, strict=False))
@@ -134,13 +139,14 @@ class Constants(NamedTuple):
     examined: int
     last_examined: int
     compared: int
+    short: float
 
 
 def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
     """Return the constants of the formulas; ``vectors`` tells that documents have some beside their words."""
-    kappa = VECTORS_BESIDE * VECTORS_GRAIN / (1.0 - VECTORS_GRAIN**2)
+    kappa = settings.vectors_beside * settings.vectors_grain / (1.0 - settings.vectors_grain**2)
     return Constants(
-        WORDS_BESIDE if vectors else DIMENSION,
+        settings.words_beside if vectors else settings.dimension,
         settings.prior,
         settings.half_life / (math.sqrt(2.0) - 1.0),
         math.log(settings.alpha),
@@ -149,7 +155,7 @@ def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
         settings.retire_after * settings.half_life,
         settings.max_stories,
         settings.max_words,
-        VECTORS_BESIDE,
+        settings.vectors_beside,
         kappa**2 if vectors else 0.0,
         (settings.prior * kappa) ** 2 if vectors else 0.0,
         settings.coarsest,
@@ -159,4 +165,5 @@ def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
         settings.examined,
         settings.last_examined,
         settings.compared,
+        settings.short,
     )

@@ -106,7 +106,7 @@ def setting(at: int, value: Any) -> Callable[[np.ndarray], np.ndarray]:
         ),
         (changed("encoder.form_term", setting(-1, 10**6)), "encoder.form_term: expected less than "),
         (changed("encoder.settings", lambda a: a[:-2]), "damaged, or of other settings than it says"),
-        (changed("stories.settings", setting(10, 0.0)), "stories.settings: expected those of a StoryMixture"),
+        (changed("stories.settings", setting(10, 0.0)), "stories.settings: expected settings of stories"),
         (changed("stories.mixture.indices", setting(0, 10**7)), "stories.mixture.indices: expected less than "),
         (changed("stories.mixture.indices", setting(0, -5)), "stories.mixture.indices: expected at least 0"),
         (changed("stories.mixture.indptr", setting(-1, 10**9)), "stories.mixture.indptr: expected numbers that rise"),

@@ -99,22 +99,34 @@ def test_long_documents_with_few_words_of_their_story_are_not_alone() -> None:
 
 @pytest.mark.parametrize("grain", [AUTO, 0.3])
 def test_settings_come_back_from_numbers(grain: Any) -> None:
-    settings = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True, nearer=2.0, examined=4)
+    settings = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True, nearer=2.0, examined=4, short=9.0)
     again = StorySettings.from_numbers(settings.numbers())
     assert again == settings
     assert [type(value) for value in astuple(again)[1:]] == [type(value) for value in astuple(StorySettings())[1:]]
     before = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True)
     assert StorySettings.from_numbers(before.numbers()[:8]) == before
     assert StorySettings.from_numbers(before.numbers()[:7]) == replace(before, days=False)
-    for at in (1, 6, 8, 14):
+    for at in (0, 1, 6, 8, 14, 19):
         numbers = settings.numbers()
         numbers[at] = 0.0
-        with pytest.raises(ValueError, match="expected settings of stories above 0"):
+        with pytest.raises(ValueError, match="expected settings of stories"):
             StorySettings.from_numbers(numbers)
+    for wrong in (settings.numbers()[:9], np.where(np.arange(20) == 7, 0.5, settings.numbers())):
+        with pytest.raises(ValueError, match="expected settings of stories"):
+            StorySettings.from_numbers(wrong)
 
 
 @pytest.mark.parametrize(
-    "changed", [{"coarsest": 0.25}, {"finest": 0.3}, {"nearer": 2.5}, {"others": 20}, {"examined": 3}]
+    "changed",
+    [
+        {"coarsest": 0.25},
+        {"finest": 0.3},
+        {"short": 48.0},
+        {"dimension": 900.0},
+        {"nearer": 2.5},
+        {"others": 20},
+        {"examined": 3},
+    ],
 )
 def test_settings_of_long_documents_decide_their_labels(changed: dict[str, Any]) -> None:
     x, _ = mixed_shares(400)

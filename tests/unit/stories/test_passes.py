@@ -14,7 +14,7 @@ from tests.unit.stories.streams import TWINS, bursts, mixed_shares, vectors_of
 from vmfstream.clustering_metrics import v_measure
 from vmfstream.directional.bessel import log_c
 from vmfstream.stories.mixture import SequentialMixture
-from vmfstream.stories.settings import DIMENSION, VECTORS_BESIDE, VECTORS_GRAIN, WORDS_BESIDE, StorySettings
+from vmfstream.stories.settings import StorySettings
 
 Rows = NDArray[np.float64]
 
@@ -34,9 +34,11 @@ def one_by_one(
     By the formulas as they are written: every story is compared with every document, and with every other story.
     Unless ``again``, no document is judged a second time.
     """
-    auto, dimension = settings.grain == "auto", DIMENSION if beside is None else WORDS_BESIDE
+    auto, dimension = settings.grain == "auto", settings.dimension if beside is None else settings.words_beside
     vectors = np.zeros((len(x), 2)) if beside is None else beside
-    kappa_beside = 0.0 if beside is None else VECTORS_BESIDE * VECTORS_GRAIN / (1 - VECTORS_GRAIN**2)
+    kappa_beside = (
+        0.0 if beside is None else settings.vectors_beside * settings.vectors_grain / (1 - settings.vectors_grain**2)
+    )
     grain = (
         np.clip(0.15 * np.abs(x).sum(axis=1) / math.sqrt(12), 0.15, 0.5) if auto else np.full(len(x), settings.grain)
     )
@@ -83,7 +85,7 @@ def one_by_one(
         return float(log_c(dimension, np.linalg.norm(vector)))
 
     def big_l1(vector: Rows) -> float:
-        return float(log_c(VECTORS_BESIDE, np.linalg.norm(vector))) if kappa_beside else 0.0
+        return float(log_c(settings.vectors_beside, np.linalg.norm(vector))) if kappa_beside else 0.0
 
     def most_probable(x: Rows, kappa: float, now: float, vector: Rows) -> int:
         name, best = -1, log_alpha + big_l(m0) - big_l(kappa * x + m0)

@@ -15,7 +15,7 @@ from vmfstream.clustering_metrics import v_measure
 from vmfstream.directional.bessel import log_c
 from vmfstream.estimators.stories import StoryMixture
 from vmfstream.stories.mixture import Learnt, Retired, SequentialMixture
-from vmfstream.stories.settings import DIMENSION, StorySettings
+from vmfstream.stories.settings import StorySettings
 from vmfstream.stories.window import STRIDE, Window
 
 SETTINGS = StorySettings(grain=0.3, half_life=150.0)
@@ -104,11 +104,11 @@ def most_probable(mixture: SequentialMixture, row: Any, time: float, owner: int)
     """
     if not row.any():
         return -1
-    kappa, tempo = DIMENSION * 0.3 / (1 - 0.3**2), SETTINGS.half_life / (math.sqrt(2) - 1)
+    kappa, tempo = SETTINGS.dimension * 0.3 / (1 - 0.3**2), SETTINGS.half_life / (math.sqrt(2) - 1)
     prior = SETTINGS.prior * kappa
 
     def big_l(vector: Any) -> float:
-        return float(log_c(DIMENSION, math.hypot(kappa * np.linalg.norm(vector), prior)))
+        return float(log_c(SETTINGS.dimension, math.hypot(kappa * np.linalg.norm(vector), prior)))
 
     best, winner = math.log(SETTINGS.alpha) + big_l(0.0 * row) - big_l(row), -1
     living = mixture.living()
