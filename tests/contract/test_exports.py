@@ -12,7 +12,7 @@ import pytest
 import vmfstream
 
 HEAVY = ("numba", "sklearn", "duckdb", "plotly", "river", "kafka", "scipy", "pyarrow", "pandas")
-NOT_FOR_READING = {*HEAVY, "dask", "distributed", "scipy.stats", "scipy.optimize"} - {"duckdb"}
+NOT_FOR_READING = {*HEAVY, "rich", "dask", "distributed", "scipy.stats", "scipy.optimize"} - {"duckdb"}
 
 
 def test_public_names_are_there() -> None:
@@ -66,3 +66,16 @@ app([{command!r}, {str(documents)!r}, "--out", {str(run_file)!r}])
     loaded = loaded_after(code)
     assert "vmfstream.engine.loop.reading" in loaded
     assert not loaded & NOT_FOR_READING
+
+
+def test_short_runs_need_no_machine_learning_packages(tmp_path: Path) -> None:
+    # ADWIN is asked where older documents can be compared with newer ones; river imports scikit-learn and pandas
+    documents, run_file = tmp_path / "few.jsonl", tmp_path / "few.duckdb"
+    lines = [
+        {"id": str(i), "time": f"199{i % 4}-01-01", "text": ("red wine", "ship sea")[i // 4 % 2]} for i in range(48)
+    ]
+    documents.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    call = ["replay", str(documents), "--slices", "year", "--topics", "2", "--out", str(run_file)]
+    code = f"from vmfstream.cli import app\napp({call!r}, standalone_mode=False)"
+    assert not loaded_after(code) & {"sklearn", "pandas", "river", "scipy.interpolate", "scipy.stats"}
+    assert run_file.exists()

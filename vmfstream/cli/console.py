@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -223,6 +224,10 @@ def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
         yield observe
 
 
+_AS_TERMINAL = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Variables by which rich takes something else for a terminal."""
+
+
 @contextmanager
 def stopping() -> Iterator[Stop]:
     """Yield a `Stop` that handles signals."""
@@ -251,6 +256,10 @@ def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, S
 @contextmanager
 def counting(title: str, total: int | None = None) -> Iterator[tuple[Callable[..., None], Stop]]:
     """Show a progress bar on a terminal; yield what tells it of documents, rejected ones and a note, and a `Stop`."""
+    if not (sys.stderr.isatty() or _AS_TERMINAL & os.environ.keys()):  # rich need not be imported then
+        with stopping() as stop:
+            yield lambda *_: None, stop
+        return
     with stopping() as stop, _bar(timed=total is not None) as bar:
         task = bar.add_task(title, total=total, note="")
 

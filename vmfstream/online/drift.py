@@ -114,21 +114,23 @@ def detect_change(values: Vector, news: Mask, watched: Mask, rules: DriftSetting
     ----------
     A. Bifet and R. Gavalda, Learning from Time-Changing Data with Adaptive Windowing, SDM 2007; as in river.
     """
-    from river.drift import ADWIN
-
     scores, first = values[watched], int(np.count_nonzero(watched & ~news))
-    if first == len(scores) or len(scores) < rules.least_documents:
+    if first in (0, len(scores)) or len(scores) < rules.least_documents:
         return None
     low, middle, high = np.percentile(scores, [25, 50, 75])
     if high <= low:
         return None
+    from river.drift import ADWIN  # with it scikit-learn and pandas: not before there is something to compare
+
     scaled = np.clip((scores - middle) / (rules.spreads * (high - low)) + 0.5, 0.0, 1.0)
     watch: Any = ADWIN(delta=rules.false_alarm, clock=1)  # type: ignore[no-untyped-call]
-    detected = False
-    for i, value in enumerate(scaled.tolist()):
+    for value in scaled[:first].tolist():
         watch.update(value)
-        detected |= i >= first and watch.drift_detected
-    return float(scores[first:].mean() - scores[:first].mean()) if detected and first else None
+    for value in scaled[first:].tolist():
+        watch.update(value)
+        if watch.drift_detected:
+            return float(scores[first:].mean() - scores[:first].mean())
+    return None
 
 
 def with_arrival_gains(life: Lifecycle, new: Sample, rules: DriftSettings) -> Lifecycle:
@@ -163,9 +165,9 @@ def with_alarms(state: TrackState, angle: Vector, rules: DriftSettings) -> tuple
         if change is not None:
             events.append(Event("surprise", -1, value=change))
             since = np.array([state.slice])
-    for j, id in enumerate(state.ids):
-        if (state.slice + int(id)) % every:
-            continue
+    met = np.isin(state.ids, life.arrival_topic[news])
+    for j in np.flatnonzero(met & ((state.slice + state.ids) % every == 0)).tolist():
+        id = state.ids[j]
         own = (life.arrival_topic == id) & (life.arrival_slice >= watched[j])
         change = detect_change(life.arrival_gain, news, own, rules)
         if change is not None and change < 0.0:

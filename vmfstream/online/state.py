@@ -394,6 +394,13 @@ def rows_of(x: Rows) -> int:
     return int(x.shape[0])
 
 
+def same_rows(x: Rows, other: Rows) -> bool:
+    """Tell whether rows are equal to the last bit."""
+    if isinstance(x, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(x, other)
+    return all(np.array_equal(getattr(x, part), getattr(other, part)) for part in ("indptr", "indices", "data"))
+
+
 def columns_of(x: Rows, columns: NDArray[np.int32]) -> Rows:
     """Move unit rows to a new vocabulary (see `vmfstream.online.tracker.Regrow`); words that left are lost."""
     known = np.flatnonzero(columns >= 0)

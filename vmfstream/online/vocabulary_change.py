@@ -26,6 +26,7 @@ from vmfstream.online.state import (
     Vector,
     WindowSlice,
     columns_of,
+    same_rows,
 )
 
 
@@ -44,8 +45,11 @@ def regrown(
     with the ids 0 to J - 1, if they have seeds, whose prior takes up words that are new.
 
     Directions are padded with zeros; every concentration is solved again from its dimension-free counterpart (a mean
-    resultant length or an expected cosine), since kappa grows like D.
+    resultant length or an expected cosine), since kappa grows like D. At the end of a slice without documents, where
+    no column and no row changes, the state stays as it is.
     """
+    if not state.open.documents and seeds is None and _unchanged(state, columns, window):
+        return state
     new = len(columns)
     n, kept_parts = state.open.n, state.open.kept
     s = zeros(new, state.kp)
@@ -69,6 +73,11 @@ def regrown(
         life=None if state.life is None else _carried_samples(state.life, columns, state.dim),
     )
     return with_prediction(state, settings)
+
+
+def _unchanged(state: TrackState, columns: NDArray[np.int32], window: Sequence[Rows]) -> bool:
+    same_columns = len(columns) == state.dim and np.array_equal(columns, np.arange(state.dim))
+    return same_columns and all(same_rows(w.x, x) for w, x in zip(state.window, window, strict=True))
 
 
 def _with_seeds(state: TrackState, prior: Matrix, seeds: Matrix | None) -> Matrix:

@@ -342,7 +342,8 @@ FINGERPRINT = "94910cfbe4a042e6"
 def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Bring the file to the program's format, each missing step in one transaction with its record.
 
-    A file of an older format is leased meanwhile, so that no run that writes it finds other tables than it knows.
+    An empty file gets all of them in one. A file of an older format is leased meanwhile, so that no run that writes it
+    finds other tables than it knows.
 
     Raises
     ------
@@ -354,27 +355,31 @@ def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         If the run file has an older format and another process is writing it.
     """
     if not _tables(connection):
+        connection.begin()
         connection.execute("""
-            begin;
             create table meta(key varchar primary key, value varchar not null);
             create table migration(name varchar primary key, applied_at timestamp not null);
             insert into meta values ('format', '0');
-            commit;
         """)
+        for number in range(len(MIGRATIONS)):
+            _migrate(connection, number)
+        connection.commit()
+        return
     stored = stored_format(connection, path)
     with lease(path) if 0 < stored < len(MIGRATIONS) else nullcontext():
-        _migrate(connection, stored)
+        for number in range(stored, len(MIGRATIONS)):
+            connection.begin()
+            _migrate(connection, number)
+            connection.commit()
 
 
-def _migrate(connection: duckdb.DuckDBPyConnection, stored: int) -> None:
-    for number in range(stored, len(MIGRATIONS)):
-        migrate = MIGRATIONS[number]
-        now = datetime.now(UTC).replace(tzinfo=None)
-        connection.begin()
-        migrate(connection)
-        connection.execute("insert into migration values (?, ?)", [migrate.__name__, now])
-        connection.execute("update meta set value = ? where key = 'format'", [str(number + 1)])
-        connection.commit()
+def _migrate(connection: duckdb.DuckDBPyConnection, number: int) -> None:
+    """Do one step, with its record, in the open transaction."""
+    migrate = MIGRATIONS[number]
+    migrate(connection)
+    now = datetime.now(UTC).replace(tzinfo=None)
+    connection.execute("insert into migration values (?, ?)", [migrate.__name__, now])
+    connection.execute("update meta set value = ? where key = 'format'", [str(number + 1)])
 
 
 def check(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

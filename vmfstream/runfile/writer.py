@@ -113,10 +113,8 @@ class RunFile:
                 stored = dict(query.fetchall())
                 if stored or not wanted:
                     return stored
-                connection.begin()
-                for key, value in wanted.items():
-                    connection.execute("insert into meta values (?, ?)", [key, str(value)])
-                connection.commit()
+                columns = [list(wanted), [str(value) for value in wanted.values()]]
+                connection.execute("insert into meta select unnest(?::varchar[]), unnest(?::varchar[])", columns)
             except duckdb.Error as error:
                 raise InputError(f"cannot write settings to the run file {self.path}: {explain(error)}") from error
         return {key: str(value) for key, value in wanted.items()}

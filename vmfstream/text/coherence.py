@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.arrays import Matrix, Vector
+from vmfstream.arrays import Vector
 from vmfstream.text.counts import Counts
 
 TOP_WORDS = 10
@@ -55,8 +55,9 @@ def cooccurrence(parts: Iterable[Counts], words: NDArray[np.integer], terms: int
     for counts in parts:
         _count_pairs(counts.indptr, counts.terms, place, together)
         documents += len(counts)
-    upper = np.triu(together)
-    return Cooccurrence(documents, upper + np.triu(upper, 1).T)
+    both = together + together.T
+    np.fill_diagonal(both, np.diag(together))
+    return Cooccurrence(documents, both)
 
 
 def coherence(topics: Sequence[NDArray[np.integer]], found: Cooccurrence) -> tuple[Vector, Vector]:
@@ -64,18 +65,19 @@ def coherence(topics: Sequence[NDArray[np.integer]], found: Cooccurrence) -> tup
 
     Words that are in no document are left out; NaN where fewer than two are left.
     """
-    npmi = _npmi(found)
     present = np.diag(found.together) > 0
+    chosen = [topic[present[topic]] for topic in topics]
+    lengths = np.array([len(words) for words in chosen])
     scores = np.full((2, len(topics)), np.nan)
-    for k, topic in enumerate(topics):
-        chosen = topic[present[topic]]
-        if chosen.size < 2:
-            continue
-        among = npmi[np.ix_(chosen, chosen)]
-        scores[0, k] = among[np.triu_indices(chosen.size, 1)].mean()
-        whole = among.sum(axis=0)
-        lengths = np.linalg.norm(among, axis=1) * np.linalg.norm(whole)
-        scores[1, k] = np.mean(np.divide(among @ whole, lengths, out=np.zeros(chosen.size), where=lengths > 0.0))
+    for length in np.unique(lengths[lengths > 1]).tolist():
+        own = np.flatnonzero(lengths == length)
+        among = _npmi(found, np.array([chosen[k] for k in own.tolist()]))
+        whole = among.sum(axis=1)
+        scale = np.linalg.norm(among, axis=2) * np.linalg.norm(whole, axis=1)[:, None]
+        along = np.einsum("kij,kj->ki", among, whole)
+        first, second = np.triu_indices(length, 1)
+        scores[0, own] = among[:, first, second].mean(axis=1)
+        scores[1, own] = np.divide(along, scale, out=np.zeros_like(along), where=scale > 0.0).mean(axis=1)
     return scores[0], scores[1]
 
 
@@ -91,16 +93,17 @@ def diversity(topics: Sequence[Sequence[Hashable]]) -> Vector:
     return np.array([np.mean([1.0 / owners[word] for word in topic]) if topic else np.nan for topic in topics])
 
 
-def _npmi(found: Cooccurrence) -> Matrix:
-    """Return the normalised pointwise mutual information of all pairs, (W, W); 0 where a word is in no document."""
-    joint = found.together / max(found.documents, 1)
-    single = np.diag(joint)
-    expected = np.outer(single, single)
+def _npmi(found: Cooccurrence, words: NDArray[np.integer]) -> Vector:
+    """Normalised pointwise mutual information of the pairs of n ``words`` of each of K topics, (K, n) to (K, n, n)."""
+    documents = max(found.documents, 1)
+    joint = found.together[words[:, :, None], words[:, None, :]] / documents
+    single = np.diag(found.together)[words] / documents
+    expected = single[:, :, None] * single[:, None, :]
     padded = joint + _EPSILON
-    information = np.log(np.divide(padded, expected, out=np.ones_like(joint), where=expected > 0.0))
+    information = np.log(padded / expected)  # all words are in documents
     scale = -np.log(padded)
     # words that are in every document say nothing: 0 / 0
-    return np.divide(information, scale, out=np.zeros_like(joint), where=(scale > 1e-9) & (expected > 0.0))
+    return np.asarray(np.divide(information, scale, out=np.zeros_like(joint), where=scale > 1e-9))
 
 
 @njit(cache=True, nogil=True)

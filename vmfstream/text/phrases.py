@@ -100,18 +100,18 @@ class Phrases:
         self._often = fade * self._often
         first = self._joined(runs)
         keys, counts = np.unique(_keys(runs.words[first - 1], runs.words[first]), return_counts=True)
-        pairs = np.union1d(self._pairs, keys)
-        often = np.zeros(pairs.size)
-        often[np.searchsorted(pairs, self._pairs)] = self._often
-        often[np.searchsorted(pairs, keys)] += counts
-        self._pairs, self._often = pairs, often
+        at = np.searchsorted(self._pairs, keys)
+        known = np.append(self._pairs, -1)[at] == keys
+        self._often[at[known]] += counts[known]
+        self._pairs = np.insert(self._pairs, at[~known], keys[~known])
+        self._often = np.insert(self._often, at[~known], counts[~known])
         spans = self._spans(runs)
         self._prune()
         return spans
 
     def pairs(self) -> list[str]:
         """Return the phrases of two words that are known now, the most frequent first."""
-        at = np.flatnonzero(self._is_phrase())
+        at = self._phrases()
         at = at[np.argsort(-self._often[at], kind="stable")]
         both = zip((self._pairs[at] >> _SHIFT).tolist(), (self._pairs[at] & _LOW).tolist(), strict=True)
         return [f"{self._words.word(one)} {self._words.word(other)}" for one, other in both]
@@ -124,21 +124,20 @@ class Phrases:
         joined[:1] = False
         return np.flatnonzero(joined)
 
-    def _is_phrase(self) -> NDArray[np.bool_]:
-        """Tell which pairs are phrases."""
-        if not self._pairs.size:
-            return np.zeros(0, np.bool_)
-        a, b = self._pairs >> _SHIFT, self._pairs & _LOW
-        together = self._often / self._total
+    def _phrases(self) -> NDArray[np.int64]:
+        """Return which pairs are phrases, in their order."""
+        at = np.flatnonzero(self._often >= LEAST_COUNT)
+        often, a, b = self._often[at], self._pairs[at] >> _SHIFT, self._pairs[at] & _LOW
+        together = often / self._total
         chance = self._alone[a] * self._alone[b] / self._total**2
         npmi = np.log(together / chance) / np.maximum(-np.log(together), 1e-12)
-        coupling = self._often / np.maximum(self._alone[a], self._alone[b])
-        good = (self._often >= LEAST_COUNT) & (npmi >= LEAST_NPMI) & (coupling >= _LEAST_COUPLING) & (a != b)
-        return np.asarray(good, np.bool_)
+        coupling = often / np.maximum(self._alone[a], self._alone[b])
+        good = (npmi >= LEAST_NPMI) & (coupling >= _LEAST_COUPLING) & (a != b)
+        return np.asarray(at[good], np.int64)
 
     def _spans(self, runs: WordRuns) -> Spans:
         """Find phrases in texts: pairs, and runs of pairs of up to `LONGEST` words as wholes."""
-        known = self._pairs[self._is_phrase()]
+        known = self._pairs[self._phrases()]
         at = self._joined(runs)
         at = at[np.isin(_keys(runs.words[at - 1], runs.words[at]), known)]
         if not at.size:

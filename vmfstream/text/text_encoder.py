@@ -159,8 +159,9 @@ class TextEncoder:
 
     def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
         """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), see `vmfstream.text.sketch`."""
-        if self._projection is None or self._projection[0] != self.digest:
-            self._projection = self.digest, projection(self.vocabulary.keys())
+        names = self.vocabulary.names_digest
+        if self._projection is None or self._projection[0] != names:
+            self._projection = names, projection(self.vocabulary.keys())
         return sketch(self._projection[1], m)
 
     def state(self) -> Arrays:

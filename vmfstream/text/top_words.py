@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,12 @@ _ALIKE = 4  # two words of a name differ in their first letters
 def strongest_words(m: NDArray[np.float32], top: int, k: int, named: Callable[[list[int]], list[str]]) -> TopWords:
     """Return the ``top`` rows of largest positive weight of each of the first ``k`` columns of ``m`` by their names.
 
-    ``named`` turns rows into names.
+    ``named`` turns rows into names, those of all columns at once.
     """
-    return [list(zip(named(chosen), values.tolist(), strict=True)) for chosen, values in filled(*strongest(m, top, k))]
+    rows, weights = strongest(m, top, k)
+    used = rows >= 0
+    pairs = zip(named(rows[used].tolist()), weights[used].tolist(), strict=True)
+    return [list(islice(pairs, length)) for length in used.sum(axis=1).tolist()]
 
 
 def check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:

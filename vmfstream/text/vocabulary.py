@@ -272,20 +272,20 @@ class Vocabulary:
 
     def words(self, columns: Iterable[int] | None = None) -> list[str]:
         """Return the word of each column, or of the given columns."""
-        chosen = range(len(self)) if columns is None else columns
+        chosen = slice(None) if columns is None else np.array(list(columns), np.int64)
+        stems = self._columns[chosen]
         if self._stem is None:
-            return [self._terms.word(int(self._columns[column])) for column in chosen]
-        return [
-            self._forms.word(int(self._shown[column]))
-            if self._shown[column] >= 0
-            else self._terms.word(int(self._columns[column]))
-            for column in chosen
-        ]
+            return self._terms.texts(stems)
+        shown = self._shown[chosen]
+        words = np.empty(shown.size, np.object_)
+        words[shown >= 0] = self._forms.texts(shown[shown >= 0])
+        words[shown < 0] = self._terms.texts(stems[shown < 0])
+        return list(words)
 
     def term_words(self, terms: Sequence[int]) -> list[str]:
         """Return the words of terms, also of those without a column."""
         if self._stem is None:
-            return [self._terms.word(term) for term in terms]
+            return self._terms.texts(np.array(terms, np.int64))
         columns = [int(self.column[term]) if term < self.column.size else -1 for term in terms]
         shown = iter(self.words(column for column in columns if column >= 0))
         return [
@@ -447,8 +447,10 @@ class Vocabulary:
         df = self._df[self._columns]
         self.idf = np.log((1 + self.documents) / (0.5 + df)).astype(np.float32)
         digest = hashlib.blake2b(digest_size=16)
-        for part in (*self._terms.take(self._columns.astype(np.int64)), self.idf):
+        for part in self._terms.take(self._columns.astype(np.int64)):
             digest.update(part.tobytes())
+        self.names_digest = digest.hexdigest()
+        digest.update(self.idf.tobytes())
         self.digest = digest.hexdigest()
 
     def _terms_of(self, word: str) -> set[str]:

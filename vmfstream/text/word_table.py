@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,6 +209,12 @@ class WordTable:
         """Return word ``word_id``."""
         first, last = self.words.starts[word_id], self.words.starts[word_id + 1]
         return self.words.pool[first:last].tobytes().decode()
+
+    def texts(self, ids: NDArray[np.integer[Any]]) -> list[str]:
+        """Return the words ``ids``."""
+        starts, pool = self.take(ids.astype(np.int64))
+        letters = pool.tobytes()
+        return [letters[a:b].decode() for a, b in pairwise(starts.tolist())]
 
     def take(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Return the words ``ids`` one after the other, as starts (len(ids) + 1,) and their bytes."""

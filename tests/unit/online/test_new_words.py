@@ -65,6 +65,18 @@ def test_new_words_change_no_direction(slices: int) -> None:
     assert closed_state.dim == 420
 
 
+def test_a_slice_without_documents_changes_nothing() -> None:
+    xs = texts()
+    state, _ = follow(xs[:4], PLAIN)
+    same, window, nothing = np.arange(state.dim, dtype=np.int32), [w.x.copy() for w in state.window], xs[0][:0]
+    assert regrown(state, same, window, nothing, PLAIN) is state
+    window[0] = window[0] * np.float32(1.01)  # the words have other weights
+    assert regrown(state, same, window, nothing, PLAIN) is not state
+    assert regrown(state, same[::-1].copy(), [w.x for w in state.window], nothing, PLAIN) is not state
+    begun, _ = tracker.step(state, xs[4], PLAIN)
+    assert regrown(begun, same, [w.x for w in state.window], xs[4], PLAIN) is not begun
+
+
 def test_dropped_words_leave_what_the_others_hold() -> None:
     xs = texts()
     state, _ = follow(xs[:5], PLAIN)

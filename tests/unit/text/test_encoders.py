@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,8 +13,10 @@ from scipy.sparse import csr_array
 from tests.unit.text.corpora import texts
 from vmfstream.errors import InputError
 from vmfstream.records import Document
+from vmfstream.text import text_encoder
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder, Vectors
+from vmfstream.text.sketch import Projection, projection
 
 _NOW = datetime(2001, 1, 1, tzinfo=UTC)
 
@@ -246,3 +249,20 @@ def test_taking_and_joining_vectors() -> None:
 def test_both_are_encoders() -> None:
     encoders: list[Encoder] = [TextEncoder(), VectorEncoder(2)]
     assert [encoder.dim for encoder in encoders] == [0, 2]
+
+
+def test_projections_are_made_when_words_come_or_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(names: Iterable[bytes]) -> Projection:
+        known = list(names)
+        made.append(len(known))
+        return projection(known)
+
+    monkeypatch.setattr(text_encoder, "projection", counted)
+    encoder = TextEncoder(min_df=1, max_df_share=1.0)
+    for slice, text in enumerate(["ship sea", "ship ship sea", "ship sea", "ship crane"]):
+        encoder.count(documents([text] * 2))
+        encoder.close_slice(slice)
+        encoder.sketches(np.ones((encoder.dim, 1), np.float32))
+    assert made == [2, 3]

@@ -21,6 +21,7 @@ def test_ids_are_those_of_a_dictionary(words: list[str]) -> None:
     table = WordTable(1000)
     assert table.add(words).tolist() == expected
     assert [table.word(i) for i in range(len(table))] == list(numbers)
+    assert table.texts(np.arange(len(table))[::-1]) == list(numbers)[::-1]
 
 
 def test_words_with_one_key_are_not_confused() -> None:

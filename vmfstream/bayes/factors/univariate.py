@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from vmfstream.arrays import Vector
 from vmfstream.directional.bessel_scalars import ell
@@ -129,6 +128,8 @@ def located_grid(exponent: Callable[[Vector], Vector], low: float, high: float) 
 
 def grid_quantiles(u: Vector, f: Vector, levels: ArrayLike) -> Vector:
     """Quantiles at ``levels`` in (0, 1) of the density exp(f), up to a constant, given on the even grid ``u``."""
+    from scipy.interpolate import CubicSpline
+
     fine = np.linspace(u[0], u[-1], REFINED * len(u))
     mass = CubicSpline(u, np.exp(f - f.max())).antiderivative()(fine)
     return np.asarray(np.interp(np.asarray(levels, np.float64) * mass[-1], np.maximum.accumulate(mass), fine))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.integrate import simpson
+from scipy.special import xlogy
 from scipy.stats import beta, vonmises
 
 from vmfstream.bayes.factors import credible_regions
@@ -23,8 +27,34 @@ def test_radius_on_the_sphere_has_a_closed_form() -> None:
     for gamma in (0.5, 10.0, 1e4):
         angle = float(angular_radius(3, gamma, 0.9)[0])
         inside = -np.expm1(-2 * gamma * np.sin(angle / 2) ** 2) / -np.expm1(-2 * gamma)
-        assert inside == pytest.approx(0.9, abs=1e-5)
-    assert angular_radius(3, 0.0, 0.5)[0] == pytest.approx(np.pi / 2, rel=1e-5)
+        assert inside == pytest.approx(0.9, abs=1e-9)
+    assert angular_radius(3, 0.0, 0.5)[0] == pytest.approx(np.pi / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 3, 7, 64, 999])
+def test_radius_holds_its_mass_of_a_fine_sum(d: int) -> None:
+    gamma = np.array([0.0, 0.4, d, 31.0 * d, 1e9])
+    for mass in (0.001, 0.5, 0.95, 0.999):
+        for strength, angle in zip(gamma, angular_radius(d, gamma, mass), strict=True):
+            far = min(np.pi, angle + 40.0 / np.sqrt(strength + d))
+            height = _exponent(d, strength, np.linspace(0.0, far, 10_001)).max()
+            inside, rest = (
+                simpson(np.exp(_exponent(d, strength, phi) - height), x=phi)
+                for phi in (np.linspace(0.0, angle, 100_001), np.linspace(angle, far, 100_001))
+            )
+            missed = (inside - mass * (inside + rest)) / np.exp(_exponent(d, strength, angle) - height)
+            assert abs(missed) < 1e-9 * angle
+
+
+def _exponent(d: int, gamma: float, phi: Any) -> Any:
+    return xlogy(d - 2, np.sin(phi)) - 2 * gamma * np.sin(phi / 2) ** 2
+
+
+def test_radii_are_found_together_as_one_by_one() -> None:
+    gamma = np.geomspace(0.1, 1e8, 40)
+    together = angular_radius(300, gamma)
+    assert np.all(np.diff(together) < 0.0)
+    np.testing.assert_allclose(together, [angular_radius(300, one)[0] for one in gamma], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("d", "gamma"), [(50, 60.0), (5_000, 2000.0), (300, 1e6)])
