@@ -24,10 +24,10 @@ Long documents want the first, short ones the next.
 SWEEPS = 50
 """Most sweeps at full temperature."""
 
-CONTINUED = 0.1
+CONTINUED = 0.3
 """Inverse temperature from which on all documents take part where topics were looked for in a sample."""
 
-FREQUENT = 2
+FREQUENT = 4
 """Rows of a sample that must have a word if it is to help to look for topics."""
 
 

@@ -154,6 +154,29 @@ def annealed_fit(
     return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter, weights=weights, threads=threads)
 
 
+def annealed(
+    x: Rows,
+    mixture: Mixture,
+    beta0: float,
+    factor: float = 1.4,
+    *,
+    estimator: Treatment = "marginal",
+    kappa: float | None = None,
+    weights: Vector | None = None,
+    threads: int = 1,
+) -> Mixture:
+    """Do one sweep of EM with a shared concentration at each inverse temperature, ``factor`` times the one before.
+
+    They begin at ``beta0`` in (0, 1] and end below 1; ``x`` are unit rows (N, D), and all else is as in `fit`. A topic
+    without documents stays as it is.
+    """
+    for beta in temperatures(beta0, factor):
+        sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums
+        known = mixture.kappa if beta < FROZEN_BELOW else kappa
+        mixture = estimate(sums, mixture.mu, "shared", estimator, known)
+    return mixture
+
+
 Heat: TypeAlias = tuple[float | None, float]
 """The inverse temperature at which annealing starts, None for the default, and its factor per sweep."""
 
@@ -256,12 +279,7 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> M
         mixture = estimate(sums, mixture.mu, "shared", estimator, model.kappa)
     if beta0 is None:
         beta0 = ANNEAL * melting(x, mixture, weights=weights, threads=threads)
-    betas = temperatures(beta0, factor)
-    for beta in betas:
-        sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums
-        kappa = mixture.kappa if beta < FROZEN_BELOW else model.kappa
-        mixture = estimate(sums, mixture.mu, "shared", estimator, kappa)
-    return mixture
+    return annealed(x, mixture, beta0, factor, estimator=estimator, kappa=model.kappa, weights=weights, threads=threads)
 
 
 def _weighted(values: Vector, weights: Vector | None) -> float:

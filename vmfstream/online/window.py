@@ -2,7 +2,7 @@
 
 A forward filter keeps the topics of its first documents, and labels in high dimension freeze where they are. So the
 documents of the last slices are refitted together at the end of a slice: from where they are, by restarted annealing,
-and, while nothing has left the window, by fits from nothing. The largest bound wins.
+and, while they are few and none has left the window, by fits from nothing. The largest bound wins.
 
 Functions fit unit rows ``x`` (N, D) of all slices together, or ``xs``, those of each slice, oldest first, under
 ``settings`` and a persistence ``omega`` in (0, 1). ``k`` is the number of topics, ``starts`` how often a fit begins
@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.flat import variational
-from vmfstream.bayes.starts import annealed_starts, sampled_start
+from vmfstream.bayes.starts import CONTINUED, annealed_starts, sampled_start
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.bayes.temporal.word_sums import pins_of
 from vmfstream.directional.kernels import padded
-from vmfstream.mixtures.annealing import melting
+from vmfstream.directional.params import Mixture
+from vmfstream.mixtures.annealing import melting, temperatures
 from vmfstream.mixtures.columns import directed
-from vmfstream.mixtures.steps import m_step
+from vmfstream.mixtures.movmf import annealed
+from vmfstream.mixtures.steps import e_step, m_step
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.stages import timed
@@ -76,18 +78,22 @@ def cold_fits(
 
         found = seeded_fit(x, k, seeds, settings, rng)
         return from_static(xs, found.fit, found.prior, settings, omega, found.own)
-    rules = settings.fitting
-    most = max(rules.sampled_documents, rules.sampled_per_topic * k)
-    if rows_of(x) > most:
-        rows = np.sort(rng.permutation(rows_of(x))[:most])
-        if directed_rows(x[rows]) >= k:
-            resp = sampled_start(x, rows, k, rng, min(settings.cold_starts, LEAST_STARTS), threads=settings.threads)
-            fit, prior = static_fit(x, resp, k, settings)
-            return from_static(xs, fit, prior, settings, omega)
-    fewer = max(LEAST_STARTS, round(rules.cold_documents / max(1, rows_of(x))))
+    rows = _sample(x, k, settings, rng)
+    if len(rows) < rows_of(x) and directed_rows(x[rows]) >= k:
+        resp = sampled_start(x, rows, k, rng, min(settings.cold_starts, LEAST_STARTS), threads=settings.threads)
+        fit, prior = static_fit(x, resp, k, settings)
+        return from_static(xs, fit, prior, settings, omega)
+    fewer = max(LEAST_STARTS, round(settings.fitting.cold_documents / max(1, rows_of(x))))
     fits = static_fits(x, k, settings, rng, min(settings.cold_starts, fewer))
     candidates = (from_static(xs, fit, prior, settings, omega) for fit, prior in fits)
     return max(candidates, key=lambda c: c.bound)
+
+
+def _sample(x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the rows of ``x`` among which topics are looked for, in their order; all if they are few."""
+    most = max(settings.fitting.sampled_documents, settings.fitting.sampled_per_topic * k)
+    n = rows_of(x)
+    return np.arange(n) if n <= most else np.sort(rng.permutation(n)[:most])
 
 
 def static_fits(
@@ -138,10 +144,17 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     """Choose among the candidates for the window of ``state``.
 
     While nothing is committed: continue, and fits from nothing if ``cold``; one with more topics wins at once, since
-    bounds compare only at equal K. Afterwards: continue, and restarted annealing.
+    bounds compare only at equal K. Where documents are many, topics that are as many already are annealed again
+    instead: a search among few of them finds little that the first one has not. Afterwards: continue, and restarted
+    annealing.
     """
     xs = [w.x for w in state.window]
     omega = settings.persistences[state.leader]
+    many = sum(map(rows_of, xs)) > settings.fitting.sampled_documents
+    if state.warm_up and cold and many and state.seeds is None and topics_for(xs, settings) <= state.k:
+        present = _warm(state, settings, (), sweeps=0).bound
+        again = _warm(_annealed(state, settings, rng), settings, ())
+        return replace(again if again.bound > present else _warm(state, settings, ()), present=present)
     candidates = [_warm(state, settings, ())]
     if not state.warm_up:
         candidates.append(_warm(state, settings, _restart_temperatures(state, settings)))
@@ -165,15 +178,36 @@ def directed_rows(x: Rows) -> int:
 
 def _restart_temperatures(state: TrackState, settings: TrackerSettings) -> list[float]:
     """Inverse temperatures from shortly above melting to 1."""
-    x = stack([w.x for w in state.window], state.dim)
-    cooling = settings.fitting.cooling
-    resp, threads = np.concatenate([w.resp for w in state.window]), settings.threads
-    beta = settings.fitting.reheating * melting(x, m_step(x, resp, state.k, threads=threads), threads=threads)
-    return [beta * cooling**j for j in range(max(0, int(np.ceil(-np.log(beta) / np.log(cooling)))))]
+    return temperatures(_melted(*_flat(state, settings), settings), settings.fitting.cooling)
 
 
-def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) -> Refit:
-    """Continue from the present memberships, annealed by ``betas`` if any; the past is the prior of the first slice."""
+def _annealed(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> TrackState:
+    """Anneal the topics of the window again as if none of them moved, first by a sample of documents."""
+    x, mixture = _flat(state, settings)
+    cooling, threads = settings.fitting.cooling, settings.threads
+    sample = x[_sample(x, state.k, settings, rng)]
+    found = annealed(sample, mixture, _melted(sample, mixture, settings), cooling, threads=threads)
+    resp = e_step(x, annealed(x, found, CONTINUED, cooling, threads=threads), threads=threads)[0]
+    parts = np.split(resp, np.cumsum([rows_of(w.x) for w in state.window])[:-1])
+    return replace(state, window=tuple(replace(w, resp=part) for w, part in zip(state.window, parts, strict=True)))
+
+
+def _flat(state: TrackState, settings: TrackerSettings) -> tuple[Rows, Mixture]:
+    """Return the documents of the window, and the mixture of their present topics, taken to stay where they are."""
+    x, resp = stack([w.x for w in state.window], state.dim), np.concatenate([w.resp for w in state.window])
+    return x, m_step(x, resp, state.k, threads=settings.threads)
+
+
+def _melted(x: Rows, mixture: Mixture, settings: TrackerSettings) -> float:
+    """Inverse temperature shortly above that at which the topics of documents ``x`` melt."""
+    return settings.fitting.reheating * melting(x, mixture, threads=settings.threads)
+
+
+def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float], sweeps: int | None = None) -> Refit:
+    """Continue from the present memberships, annealed by ``betas`` if any; the past is the prior of the first slice.
+
+    ``sweeps`` is how many there are at most, by default as many as the settings say.
+    """
     h0 = filtering.past(state, state.leader)
     fit = fit_smoother(
         [w.x for w in state.window],
@@ -185,7 +219,7 @@ def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) 
         settings.persistences[state.leader],
         settings.alpha,
         betas=betas,
-        max_iter=settings.fitting.warm_sweeps,
+        max_iter=settings.fitting.warm_sweeps if sweeps is None else sweeps,
         threads=settings.threads,
         pins=state.pins,
     )

@@ -128,6 +128,28 @@ def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.Monk
     assert len(calls) == 6
 
 
+def test_topics_of_many_documents_are_annealed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = texts(slices=2)
+    state, _ = follow(xs, PLAIN)
+    assert state.warm_up
+    truth = np.concatenate([w.resp.argmax(axis=1) for w in state.window])
+    names = np.where(truth < 2, 0, 1 + np.arange(len(truth)) % 2)  # two groups in one topic, the third in two
+    parts = np.split(np.eye(16, dtype=np.float32)[names], 2)
+    poor = replace(state, window=tuple(replace(w, resp=r) for w, r in zip(state.window, parts, strict=True)))
+    many = replace(PLAIN, fitting=WindowSettings(sampled_documents=60, sampled_per_topic=10))
+    monkeypatch.delattr(window, "cold_fits")  # nothing is looked for from nothing
+    found = refit(poor, many, np.random.default_rng(0), cold=True)
+    assert not found.cold
+    assert found.bound > found.present
+    labels = np.concatenate([r.argmax(axis=1) for r in found.resp])
+    assert len(set(zip(labels.tolist(), truth.tolist(), strict=True))) == 3
+
+    monkeypatch.setattr(window, "_annealed", lambda state, settings, rng: poor)
+    kept = refit(state, many, np.random.default_rng(0), cold=True)  # annealing gains nothing: they go on as they are
+    assert kept.bound >= kept.present
+    assert np.concatenate([r.argmax(axis=1) for r in kept.resp]).tolist() == truth.tolist()
+
+
 def test_largest_bound_wins() -> None:
     xs = texts(slices=3)
     state, _ = follow(xs[:2], PLAIN)
