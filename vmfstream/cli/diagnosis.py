@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vmfstream.errors import VmfstreamError, without_secrets
 
 if TYPE_CHECKING:
-    from vmfstream.runfile.queries import Reader, Rejections
+    from vmfstream.runfile.queries import Reader, Rejections, SliceFrame
 
 MOST_LATE = MOST_REJECTED = 0.1
 """Share of late documents, and of rejected messages, above which something is wrong with the input."""
@@ -110,6 +110,9 @@ def counted(number: int, noun: str) -> str:
 FEW_SLICES, MANY_DOCUMENTS = 2, 200
 """Slices that show no change of topics, and documents that are enough for more slices."""
 
+LONG_GAP, FAR = 20, 10
+"""Slices without documents that are told if they are also so many times as long as all others together."""
+
 _SHORTER = {
     "decade": "year",
     "year": "month",
@@ -123,17 +126,38 @@ _SHORTER = {
 
 
 def told_of_slices(run_file: Path) -> Iterator[str]:
-    """Say what to do if a run that ended has so few slices that no topic can be seen to change."""
+    """Say what to do if a run that ended has too few slices to see topics change, or has some far from all others."""
     from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
     slices, length = reader.slices(), reader.meta().get("slices", "")
+    yield from told_of_far_slices(slices)
     found, documents = int((slices.n > 0).sum()), int(slices.n.sum())
     if 0 < found <= FEW_SLICES and documents >= MANY_DOCUMENTS:
         shorter = f"--slices {_SHORTER[length]}, or " if length in _SHORTER else ""
         yield (
             f"{counted(found, 'slice')} ({length}): too few to see topics change; try {shorter}a number of documents, "
             "such as --slices 100, with another --out"
+        )
+
+
+def told_of_far_slices(slices: SliceFrame) -> Iterator[str]:
+    """Say which documents lie before or after an empty time that is far longer than that of all others."""
+    import numpy as np
+
+    held = np.flatnonzero(slices.n > 0)
+    number, n, label = slices.slice[held], slices.n[held], slices.label[held]
+    if number.size < 2:
+        return
+    at = int(np.argmax(np.diff(number))) + 1
+    gap = int(number[at] - number[at - 1])
+    early = n[:at].sum() < n[at:].sum()
+    few, rest = (slice(0, at), slice(at, None)) if early else (slice(at, None), slice(0, at))
+    if gap > max(LONG_GAP, FAR * (int(np.ptp(number[rest])) + 1)):
+        dates = label[few][0] if label[few].size == 1 else f"{label[few][0]} to {label[few][-1]}"
+        yield (
+            f"far away: {counted(int(n[few].sum()), 'document')} of {dates}, {counted(gap - 1, 'empty slice')} "
+            f"{'before' if early else 'after'} all others; are the times right? See --time and --time-format"
         )
 
 

@@ -103,6 +103,8 @@ def test_commands_of_a_page_run(page: str, followed_newswire: Path, tmp_path: Pa
     folder = tmp_path / "here"
     shutil.copytree(followed_newswire, folder)
     commands = [one for one in COMMANDS[page] if "--still" not in one]
+    if REPEATED not in commands:
+        (folder / "papers.duckdb").unlink()
     if any("run - " in command for command in commands):  # which writes a run file of this name
         (folder / "run.duckdb").unlink()
     for command in commands:

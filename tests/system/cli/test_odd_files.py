@@ -48,6 +48,7 @@ def test_a_run_of_one_slice_says_what_to_try(run: Run, tmp_path: Path, length: s
     assert code == 0
     assert (told or "too few to see") in out or told is None
     assert ("too few to see" in out) == (told is not None)
+    assert "far away" not in out
 
 
 def test_a_page_is_not_written_under_the_name_of_a_picture(run: Run, run_file: Path, tmp_path: Path) -> None:
@@ -60,8 +61,9 @@ def test_a_page_is_not_written_under_the_name_of_a_picture(run: Run, run_file: P
 def test_a_page_shows_a_run_whose_first_document_has_a_wrong_time(run: Run, tmp_path: Path) -> None:
     dates = [f"2020-{1 + at // 30:02d}-{1 + at % 28:02d}" for at in range(120)]
     given = table(tmp_path / "far.csv", [(date, fruit(at)) for at, date in enumerate(["0001-01-01", *dates])])
-    code, _, _ = run("replay", given, "--slices", "month", "--topics", "4", "--out", tmp_path / "run.duckdb")
+    code, out, _ = run("replay", given, "--slices", "month", "--topics", "4", "--out", tmp_path / "run.duckdb")
     assert code == 0
+    assert "far away: 1 document of 0001-01, 24,227 empty slices before all others; are the times right?" in out
     assert run("export", tmp_path / "run.duckdb", tmp_path / "page.html")[0] == 0
     assert "1 document of 0001-01 not shown" in (tmp_path / "page.html").read_text()
 

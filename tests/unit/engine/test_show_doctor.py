@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from tests.unit.engine.documents import SUBJECTS, years
@@ -19,7 +20,7 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader, Reading
+from vmfstream.runfile.queries import Reader, Reading, SliceFrame
 from vmfstream.runfile.writer import RunFile
 from vmfstream.stages import ELAPSED, STAGES
 
@@ -221,3 +222,24 @@ def test_a_run_file_without_times_says_so(tmp_path: Path) -> None:
     RunFile(tmp_path / "new.duckdb")
     (line,) = profile_lines(tmp_path / "new.duckdb")
     assert "no times" in line
+
+
+@pytest.mark.parametrize(
+    ("slices", "told"),
+    [
+        ([0, 600, 601, 603], "far away: 5 documents of 0, 599 empty slices before all others"),
+        ([0, 1, 3, 600, 601], "far away: 10 documents of 600 to 601, 596 empty slices after all others"),
+        ([0, 30], "far away: 5 documents of 30, 29 empty slices after all others"),
+        ([0, 20], ""),
+        ([0, 10, 50], ""),
+        ([7], ""),
+        ([], ""),
+    ],
+)
+def test_documents_far_from_all_others_are_told(slices: list[int], told: str) -> None:
+    index = np.array(slices, np.int64)
+    none = np.full(index.size, np.nan)
+    label = np.array([str(one) for one in slices], np.object_)
+    times = np.full(index.size, np.datetime64("NaT"), "datetime64[us]")
+    frame = SliceFrame(index, label, times, times, np.full(index.size, 5), none, np.zeros(index.size, np.bool_))
+    assert [line.split(";")[0] for line in doctor.told_of_far_slices(frame)] == ([told] if told else [])
