@@ -27,7 +27,7 @@ from vmfstream.online.drift import with_arrival_gains
 from vmfstream.online.mergers import merge_pair, most_likely_pair
 from vmfstream.online.new_groups import find_new_groups
 from vmfstream.online.settings import BirthSettings, DormancySettings, TrackerSettings
-from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector
+from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector, WindowSlice
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_columns, with_topic, with_topics_merged, without_topic
 from vmfstream.records import Event
@@ -126,8 +126,8 @@ def _one_birth(
         if not new and _parent(state, members) in state.by_hand.whole:
             continue
         known = replace(state, life=_explained(life, group, recent, control))
-        worth = 2.0 * group.gain  # the half that tests stands for both
-        roomy, events = with_room(known, settings, worth, pairs)
+        worth = 2.0 * group.gain  # one half tests and stands for both; of what is new about half joins at first
+        roomy, events = with_room(known, settings, worth, pairs, lately=True)
         if roomy is None and not (life.dormant_since > NEVER).any():
             continue
         same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
@@ -212,18 +212,20 @@ def _reactivated(
 
 
 def with_room(
-    state: TrackState, settings: TrackerSettings, gain: float, pairs: TopicPairs
+    state: TrackState, settings: TrackerSettings, gain: float, pairs: TopicPairs, *, lately: bool = False
 ) -> tuple[TrackState | None, list[Event]]:
     """Make room for one more topic.
 
     The topic that has been dormant longest ends if all slots are taken. If too many topics are active, the two most
-    alike of these are merged; if keeping them apart is worth more than ``gain`` nats, there is no room: None.
+    alike of these are merged; if keeping them apart is worth as much as ``gain`` nats or more, there is no room: None.
 
     Parameters
     ----------
     state, settings : at the end of a slice.
     gain : nats that the new topic brings.
     pairs : which of its topics may be one.
+    lately : count only what the documents of the newest slices lose by a merger, in which new groups are looked for;
+        a group has had no more time to gain.
     """
     life = state.life
     if life is None:
@@ -235,7 +237,10 @@ def with_room(
     if crowded:
         barred = (cosine < settings.mergers.crowded_cosine) | ~state.by_hand.may_merge(state.ids)
         pair = most_likely_pair(np.where(barred, -np.inf, evidence), life.dormant_since == NEVER)
-        if pair is None or evidence[pair] <= -gain:
+        if pair is None:
+            return None, []
+        lost = -evidence[pair] + (_evidence_before(state, settings)[pair] if lately else 0.0)
+        if lost >= gain:
             return None, []
         return merge_pair(state, pair, evidence, cosine)
     may_end = (life.dormant_since > NEVER) & ~state.by_hand.are_pinned(state.ids)
@@ -245,6 +250,15 @@ def with_room(
     others = np.where(np.arange(state.k) == gone, -2.0, cosine[gone])
     ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.dormant_since[gone]))
     return without_topic(state, gone, int(np.argmax(others))), [ended]
+
+
+def _evidence_before(state: TrackState, settings: TrackerSettings) -> NDArray[np.float64]:
+    """Log evidence that two topics are one without the documents of the newest slices, (K, K); 0 without a window."""
+    if not state.window:
+        return np.zeros((state.k, state.k))
+    newest = settings.births.proposing_slices
+    empty = (WindowSlice(w.index, w.x[:0], w.resp[:0]) for w in state.window[-newest:])
+    return TopicPairs(settings).evidence(replace(state, window=(*state.window[:-newest], *empty)))[0]
 
 
 def _parent(state: TrackState, members: Sample) -> int:

@@ -172,6 +172,29 @@ def test_the_number_of_topics_is_bounded() -> None:
     assert state.k == 5
 
 
+def test_a_group_takes_a_slot_from_topics_that_lately_lose_less_than_it_gains() -> None:
+    settings = replace(LIVING, topics=4, mergers=replace(LIVING.mergers, crowded_cosine=0.0))
+    state, _ = follow(story(counts(14, 40, 40, 40, 40)).xs, settings)
+    evidence, _ = TopicPairs(settings).evidence(state)
+    a, b = divmod(int(np.argmax(np.where(np.eye(4), -np.inf, evidence))), 4)
+    forgotten = replace(state, window=tuple(replace(w, x=w.x[:0], resp=w.resp[:0]) for w in state.window))
+    ever = -evidence[a, b]
+    lately = ever + TopicPairs(settings).evidence(forgotten)[0][a, b]
+    assert 0.0 < lately < 0.8 * ever
+
+    def room(gain: float, state: TrackState = state, *, lately: bool = True) -> list[str]:
+        return [
+            event.kind for event in lifecycle.with_room(state, settings, gain, TopicPairs(settings), lately=lately)[1]
+        ]
+
+    assert room(1.01 * lately) == ["merged"]
+    assert room(0.99 * lately) == []
+    assert room(0.99 * ever, lately=False) == []
+    assert room(1.01 * ever, lately=False) == ["merged"]
+    alone = replace(state, window=())  # all that is known of the topics is older then, and counts
+    assert room(1.0, alone) == room(1.0, alone, lately=False) == []
+
+
 def test_finer_structure_that_is_not_new_is_a_split() -> None:
     plan = counts(12, 26, 26, 26, 26, 8)
     stream = story(plan)
