@@ -167,8 +167,8 @@ def annealed(
 ) -> Mixture:
     """Do one sweep of EM with a shared concentration at each inverse temperature, ``factor`` times the one before.
 
-    They begin at ``beta0`` in (0, 1] and end below 1; ``x`` are unit rows (N, D), and all else is as in `fit`. A topic
-    without documents stays as it is.
+    They begin at ``beta0`` in (0, 1] and end below 1; ``x`` are unit rows (N, D), EM begins at ``mixture``, and all
+    else is as in `fit`. A topic without documents keeps its direction.
     """
     for beta in temperatures(beta0, factor):
         sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums

@@ -28,6 +28,8 @@ class WindowSettings:
     least_slice_limit : documents of one slice that are kept for refits, at least.
     reheating : inverse temperature where restarted annealing begins, as a multiple of the one at which topics melt;
         farther above, less moves.
+    melted : inverse temperature where topics of many documents are annealed again, as such a multiple: below 1, they
+        melt first. From ``reheating`` on, New York Times front pages are predicted worse by 2 nats.
     cooling : factor between consecutive inverse temperatures.
     cold_documents : documents that the fits from nothing see together, two fits at least: fits to many documents
         differ less.
@@ -60,6 +62,7 @@ class WindowSettings:
     short_coordinates: int = 100_000
     least_slice_limit: int = 4000
     reheating: float = 1.3
+    melted: float = 0.5
     cooling: float = 1.4
     cold_documents: int = 7500
     sampled_documents: int = 4000

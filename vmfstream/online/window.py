@@ -178,15 +178,17 @@ def directed_rows(x: Rows) -> int:
 
 def _restart_temperatures(state: TrackState, settings: TrackerSettings) -> list[float]:
     """Inverse temperatures from shortly above melting to 1."""
-    return temperatures(_melted(*_flat(state, settings), settings), settings.fitting.cooling)
+    beta = settings.fitting.reheating * melting(*_flat(state, settings), threads=settings.threads)
+    return temperatures(beta, settings.fitting.cooling)
 
 
 def _annealed(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> TrackState:
-    """Anneal the topics of the window again as if none of them moved, first by a sample of documents."""
+    """Melt the topics of the window and anneal them as if none of them moved, first by a sample of documents."""
     x, mixture = _flat(state, settings)
     cooling, threads = settings.fitting.cooling, settings.threads
     sample = x[_sample(x, state.k, settings, rng)]
-    found = annealed(sample, mixture, _melted(sample, mixture, settings), cooling, threads=threads)
+    beta = settings.fitting.melted * melting(sample, mixture, threads=threads)
+    found = annealed(sample, mixture, beta, cooling, threads=threads)
     resp = e_step(x, annealed(x, found, CONTINUED, cooling, threads=threads), threads=threads)[0]
     parts = np.split(resp, np.cumsum([rows_of(w.x) for w in state.window])[:-1])
     return replace(state, window=tuple(replace(w, resp=part) for w, part in zip(state.window, parts, strict=True)))
@@ -196,11 +198,6 @@ def _flat(state: TrackState, settings: TrackerSettings) -> tuple[Rows, Mixture]:
     """Return the documents of the window, and the mixture of their present topics, taken to stay where they are."""
     x, resp = stack([w.x for w in state.window], state.dim), np.concatenate([w.resp for w in state.window])
     return x, m_step(x, resp, state.k, threads=settings.threads)
-
-
-def _melted(x: Rows, mixture: Mixture, settings: TrackerSettings) -> float:
-    """Inverse temperature shortly above that at which the topics of documents ``x`` melt."""
-    return settings.fitting.reheating * melting(x, mixture, threads=settings.threads)
 
 
 def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float], sweeps: int | None = None) -> Refit:

@@ -28,8 +28,8 @@ def test_a_sample_shows_the_topics_and_all_rows_continue(monkeypatch: pytest.Mon
     assert resp.shape == (x.shape[0], 16)
     np.testing.assert_allclose(resp.sum(axis=1), 1.0, atol=1e-6)
     held = np.bincount(x[rows].indices, minlength=300)
-    assert [one.shape for one in searched] == [(len(rows), np.count_nonzero(held > 1))] * 2
-    assert np.count_nonzero(held > 1) < np.count_nonzero(held)
+    assert [one.shape for one in searched] == [(len(rows), np.count_nonzero(held >= starts.FREQUENT))] * 2
+    assert np.count_nonzero(held >= starts.FREQUENT) < np.count_nonzero(held)
     np.testing.assert_allclose((searched[0] * searched[0]).sum(axis=1), 1.0, atol=1e-5)
     whole = annealed_fit(x, 3, np.random.default_rng(0)).labels
     assert len(set(zip(resp.argmax(axis=1).tolist(), whole.tolist(), strict=True))) == 3  # the same groups
