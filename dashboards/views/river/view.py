@@ -56,7 +56,10 @@ class RiverView(View[RiverFrame]):
 
 
 def without_labels(frame: RiverFrame, bands: Bands, size: Size, theme: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the ``bands`` of a ``frame``, without the trace of `label_trace`."""
+    """Return data and layout of the ``bands`` of a ``frame``, without the trace of `label_trace`.
+
+    ``bands`` were made for a drawing of this ``size``; ``theme`` is the name of the colours.
+    """
     return {"data": _band_traces(frame, bands, theme), "layout": _layout(frame, bands, size, theme)}
 
 

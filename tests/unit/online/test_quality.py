@@ -21,6 +21,7 @@ from tests.unit.online.streams import (
 )
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.online import tracker
+from vmfstream.online.belief import with_prediction
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.slice_end import judge
 from vmfstream.online.state import TrackerSettings
@@ -95,8 +96,7 @@ def test_new_leader_predicts_at_once() -> None:
     stream = drifting(omega=0.7, slices=4, d=300)
     settings = replace(PLAIN, persistences=(0.7, 0.99), refit=False)
     state, _ = follow(stream.xs[:3], settings)
-    lagging = replace(state, leader=1)
-    lagging = regrown(lagging, np.arange(300, dtype=np.int32), [w.x for w in state.window], empty(300), settings)
+    lagging = with_prediction(replace(state, leader=1), settings)
     filled, _ = tracker.step(lagging, stream.xs[3], settings)
     judged, predicted = judge(filled, settings)
     assert judged.leader == 0
