@@ -207,6 +207,7 @@ def test_models_that_know_no_seeds_are_not_compared() -> None:
         evaluate(MemorySource([]), FieldCodec(), settings)
 
 
+@pytest.mark.thorough
 def test_topics_that_were_found_near_a_seed_are_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the documents that a class is about have other words, and a word of the seed now and then."""
     monkeypatch.setattr(seeding, "PART_COSINE", 0.04)

@@ -53,6 +53,7 @@ CODE = {"tokeniser": "of_a_stranger:cut", "embed": "of_a_stranger:embed"}
 
 
 @pytest.mark.parametrize("option", CODE)
+@pytest.mark.thorough
 def test_no_way_of_opening_a_file_runs_what_it_names(option: str, tmp_path: Path, imported: Callable[[], bool]) -> None:
     run_file = followed(tmp_path / "run.duckdb", **{option: CODE[option]})  # type: ignore[arg-type]
     named: dict[str, Any] = {option: CODE[option]}
@@ -90,6 +91,7 @@ def test_no_way_of_opening_a_file_runs_what_it_names(option: str, tmp_path: Path
         assert not imported()
 
 
+@pytest.mark.thorough
 def test_commands_that_show_and_check_need_no_name(tmp_path: Path, imported: Callable[[], bool]) -> None:
     run_file = followed(tmp_path / "run.duckdb", tokeniser=CODE["tokeniser"])
     imported()

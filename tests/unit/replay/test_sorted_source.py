@@ -211,6 +211,7 @@ def test_seeking_equals_reading_on(tmp_path: Path) -> None:
     source.close()
 
 
+@pytest.mark.thorough
 def test_equal_times_keep_the_order_of_a_large_file(tmp_path: Path) -> None:
     path = tmp_path / "large.parquet"
     duckdb.sql(f"COPY (SELECT i AS id, 1990 + i % 3 AS year, 'some text' AS text FROM range(150000) t(i)) TO '{path}'")

@@ -150,6 +150,7 @@ def test_large_states_keep_their_order(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found["mean"], large["mean"])
 
 
+@pytest.mark.thorough
 def test_many_states_do_not_make_the_file_grow(tmp_path: Path) -> None:
     run_file = RunFile(tmp_path / "run.duckdb")
     big = {"mean": np.random.default_rng(0).random(250_000, dtype=np.float32)}  # 1 MB

@@ -90,6 +90,7 @@ def items(years: int = 4) -> list[Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_phrases_tell_topics_that_their_words_do_not(tmp_path: Path) -> None:
     found = {}
     for phrases in (False, True):
@@ -103,6 +104,7 @@ def test_phrases_tell_topics_that_their_words_do_not(tmp_path: Path) -> None:
     assert (labels["topic"] >= 0).all()
 
 
+@pytest.mark.thorough
 def test_a_continued_run_has_the_same_phrases(tmp_path: Path) -> None:
     settings = RunSettings(topics=2, phrases=True, threads=1, epoch_documents=30)
     whole, halves = tmp_path / "whole.duckdb", tmp_path / "halves.duckdb"
