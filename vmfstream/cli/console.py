@@ -224,10 +224,6 @@ def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
         yield observe
 
 
-_AS_TERMINAL = {"FORCE_COLOR", "TTY_COMPATIBLE"}
-"""Variables by which rich takes something else for a terminal."""
-
-
 @contextmanager
 def stopping() -> Iterator[Stop]:
     """Yield a `Stop` that handles signals."""
@@ -253,21 +249,25 @@ def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, S
         yield observe, stop
 
 
+_AS_TERMINAL = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Variables by which rich takes something else for a terminal."""
+
+
 @contextmanager
 def counting(title: str, total: int | None = None) -> Iterator[tuple[Callable[..., None], Stop]]:
     """Show a progress bar on a terminal; yield what tells it of documents, rejected ones and a note, and a `Stop`."""
-    if not (sys.stderr.isatty() or _AS_TERMINAL & os.environ.keys()):  # rich need not be imported then
-        with stopping() as stop:
+    with stopping() as stop:
+        if not (sys.stderr.isatty() or _AS_TERMINAL & os.environ.keys()):  # rich need not be imported then
             yield lambda *_: None, stop
-        return
-    with stopping() as stop, _bar(timed=total is not None) as bar:
-        task = bar.add_task(title, total=total, note="")
+            return
+        with _bar(timed=total is not None) as bar:
+            task = bar.add_task(title, total=total, note="")
 
-        def show(documents: int, rejected: int, note: str = "") -> None:
-            parts = [note] * bool(note) + [f"{rejected} rejected"] * bool(rejected)
-            bar.update(task, completed=documents + rejected, note=", ".join(parts))
+            def show(documents: int, rejected: int, note: str = "") -> None:
+                parts = [note] * bool(note) + [f"{rejected} rejected"] * bool(rejected)
+                bar.update(task, completed=documents + rejected, note=", ".join(parts))
 
-        yield show, stop
+            yield show, stop
 
 
 def table_console() -> Console:
