@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 DOCUMENTS = 400_000
-SLICES = 20
+PER_SLICE = 20_000
+SLICES = 100  # the run ends long before: months alike, so that what is kept for them is alike
 EARLY = 100_000
 MB_PER_100K = 3.0
 ONE_ARENA = os.environ | {"MALLOC_ARENA_MAX": "1"}
@@ -25,13 +26,13 @@ from vmfstream.engine.run import RunSettings, follow
 from vmfstream.runfile.writer import RunFile
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 
-log, documents, slices = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+log, documents, slices, per_slice = sys.argv[1], *map(int, sys.argv[2:])
 settings = RunSettings(topics=16, slices="month", threads=1)
-for size in (300, documents // slices):  # compile everything first, for small slices and large ones
+for size in (300, per_slice):  # compile everything first, for small slices and large ones
     first = PlantedSource(PlantedStream(slices=12, documents_per_slice=size))
     follow(first, FieldCodec(), RunFile(f"{log}.{size}"), settings)
 
-stream = PlantedStream(slices=slices, documents_per_slice=documents // slices)
+stream = PlantedStream(slices=slices, documents_per_slice=per_slice)
 resident = []
 free = getattr(ctypes.CDLL(None), "malloc_trim", lambda pad: None)
 
@@ -43,8 +44,12 @@ def observe(progress):
     resident.append((progress.documents, pages * resource.getpagesize() / 1e6))
 
 
+def enough():
+    return bool(resident) and resident[-1][0] >= documents
+
+
 began = time.perf_counter(), time.process_time()
-engine = follow(PlantedSource(stream), FieldCodec(), RunFile(log), settings, observe=observe)
+engine = follow(PlantedSource(stream), FieldCodec(), RunFile(log), settings, observe=observe, stop=enough)
 print(json.dumps({
     "documents": engine.documents,
     "seconds": time.perf_counter() - began[0],
@@ -57,7 +62,7 @@ print(json.dumps({
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
 def test_later_documents_need_no_more_memory_than_the_first(tmp_path: Path) -> None:
-    arguments = [str(tmp_path / "run.duckdb"), str(DOCUMENTS), str(SLICES)]
+    arguments = [str(tmp_path / "run.duckdb"), *map(str, (DOCUMENTS, SLICES, PER_SLICE))]
     command = [sys.executable, "-c", RUN, *arguments]
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=ONE_ARENA).stdout
     figures = json.loads(out.splitlines()[-1])
@@ -71,6 +76,6 @@ def test_later_documents_need_no_more_memory_than_the_first(tmp_path: Path) -> N
         f"({figures['documents'] / figures['cpu']:,.0f} per second of processor time), peak {figures['peak']:.0f} MB, "
         f"resident {early:.0f} MB after {EARLY:,} and {late:.0f} MB at the end, log {size:.0f} MB"
     )
-    assert figures["documents"] == pytest.approx(DOCUMENTS, rel=0.01)
+    assert figures["documents"] == pytest.approx(DOCUMENTS, rel=0.05)
     assert late < 1.15 * early
     assert late - early < MB_PER_100K * (DOCUMENTS - EARLY) / 100_000
