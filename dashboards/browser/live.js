@@ -79,12 +79,9 @@ function onNewData(text) {
 }
 
 export function updateBadge() {
+  if (!isLive) return;
   const element = $("#badge");
   const news = live.news;
-  if (!isLive) {
-    element.textContent = page.recorded && format(messages.recorded, { date: page.recorded });
-    return;
-  }
   const silent = (Date.now() - live.heard) / 1000;
   const age = news.age === null ? null : news.age + silent;
   const [kind, text] =

@@ -117,7 +117,6 @@ PAGE: Mapping[str, str] = {
     "finished": "finished {time}",
     "busy": "run file locked since {time}",
     "silent": "no answer since {time}",
-    "recorded": "replay, recorded {date}",
     "newSlices": "{n} new {periods}: show",
     "newSmoothed": "smoothed (in hindsight) up to {date}: show",
     "soFar": "{date} so far: {n} documents",

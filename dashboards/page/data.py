@@ -69,7 +69,6 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "pairs": _pairs([history_of(rows, name) for name in readings]),
         "period": phrases.period(history.labels),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
-        "recorded": _recorded(rows),
         "repaint": dict(repaint_table()),
         "warm_up": history.warm_up.astype(int).tolist(),
         "subtitle": {name: subtitle(history_of(rows, name)) for name in readings},
@@ -163,14 +162,6 @@ def _pairs(histories: Sequence[History]) -> list[str]:
     """Return the pairs of words of names, each as one text in the order in which they stand in titles."""
     strong = {h.vocabulary[w] for h in histories for w in np.unique(h.word[:, :, :_STRONG]) if w != NO_WORD}
     return sorted({f"{one} {other}" for h in histories for one, other in h.pairs if {one, other} <= strong})
-
-
-def _recorded(rows: RunRows) -> str:
-    """Return the day on which the newest slice ended, empty if it is not known."""
-    ends = rows.slices().ends
-    if not ends.size or np.isnat(ends[-1]):
-        return ""
-    return str((ends[-1] - np.timedelta64(1, "us")).astype("datetime64[D]"))  # a slice ends where the next begins
 
 
 def _precision(times: NDArray[np.datetime64]) -> int:

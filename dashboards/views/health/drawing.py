@@ -27,7 +27,7 @@ def draw_health(frame: HealthFrame, size: Size, name: ThemeName) -> dict[str, An
     colours = theme(name)
     phone = size.width <= PHONE
     slices = len(frame.labels)
-    left, right = (10, 100) if phone else (176, 112)
+    left, right = (10, 100) if phone else (196, 112)
     drawn, shift = (0.46, 0.22) if phone else (0.62, 0.0)  # of a row; on phones the name stands above
     height = _HEAD + ROW * len(frame.rows) + 8
     band_x: list[float | None] = []
