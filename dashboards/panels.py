@@ -104,7 +104,7 @@ def chart(
     described = "words" if sentence else "caption"
     spoken = f'<p class="only-read" id="{name}-words">{for_html(sentence)}</p>' if sentence else ""
     return (
-        f'<figure role="group" aria-labelledby="{name}-title" aria-describedby="{name}-{described}">\n'
+        f'<figure aria-labelledby="{name}-title" aria-describedby="{name}-{described}">\n'
         f'<div class="head"><h{level} id="{name}-title">{for_html(heading)}</h{level}>'
         f'<div class="choices">{controls}</div></div>\n'
         f'<figcaption id="{name}-caption">{for_html(caption)}</figcaption>{spoken}\n'
