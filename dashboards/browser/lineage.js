@@ -5,10 +5,11 @@ import { $, createElement } from "./dom.js";
 import { drawFigure, showFigure } from "./figures.js";
 import { format, percent } from "./format.js";
 import { guard, select } from "./selection.js";
-import { EVERYTHING, hasAny, state, views } from "./state.js";
+import { EVERYTHING, hasAny, session, state, views } from "./state.js";
 import { storyHere } from "./stories.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
+const SHEET = 800; // of the 940 px that A4 and Letter both have, heading and sentences take the rest
 const lineage = { element: $("#lineage"), fig: null, scope: "top" };
 views.lineage = { wire: wireLineage, draw: drawLineage, cursor: moveLineageCursor, rows: lineageTable };
 
@@ -18,9 +19,9 @@ function drawLineage(changed) {
   const width = lineage.element.clientWidth;
   const key = `lineage/${state.reading}/${lineage.scope}/${width < 900 ? "phone" : "wide"}`;
   return showFigure("lineage", key, (fig) => {
-    lineage.fig = fig;
     lineage.element.parentElement.hidden = !fig;
-    if (!fig) return;
+    lineage.fig = fig && session.printing ? onOneSheet(fig) : fig;
+    if (!(fig = lineage.fig)) return;
     const tall = lineage.scope === "all";
     const axis = lineage.element.querySelector(".axis");
     fig.layout.width = width;
@@ -43,6 +44,14 @@ function drawLineage(changed) {
     drawFigure(lineage.element.querySelector(".plot"), fig);
     moveLineageCursor();
   });
+}
+
+// with lanes so narrow that no sheet of paper ends in the middle of one
+function onOneSheet({ data, layout }) {
+  const { t: top, b: bottom } = layout.margin;
+  const height = Math.min(layout.height, SHEET);
+  const narrower = (height - top - bottom) / (layout.height - top - bottom);
+  return { data, layout: { ...layout, height, meta: { ...layout.meta, lane: layout.meta.lane * narrower } } };
 }
 
 function lineageX(position) {

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.system.browser.driving import click, click_band, date, js, opened, press, topic, until
+from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.test_word_order import called
 from tests.waiting import wait_for
 from vmfstream.dashboards.export import build_page
@@ -382,6 +383,22 @@ def test_printing_is_light(visit: Open) -> None:
     assert js(page, "return document.documentElement.dataset.theme") == "light"
     js(page, "dispatchEvent(new Event('afterprint'))")
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_long_lineage_is_printed_on_one_sheet(chromium: Any, tmp_path: Path) -> None:
+    many = tmp_path / "many.html"
+    many.write_text(build_page(gazette(slices=4, topics=36, settling=1))[0], encoding="utf-8")
+    page = opened(chromium, many.as_uri() + "#tab=lineage")
+    click(page, "#lineage-scope [data-value=all]")
+    height = "document.querySelector('#lineage .main-svg').getBoundingClientRect().height"
+    assert until(page, f"{height} > 900")
+    lanes = "[...document.querySelectorAll('#lineage .lane, #lineage .main-svg')].map(e => e.getBoundingClientRect())"
+    js(page, "dispatchEvent(new Event('beforeprint'))")
+    assert until(page, f"{height} === 800")
+    lane, chart = js(page, f"return {lanes}.sort((a, b) => a.height - b.height).slice(0, 2)")
+    assert chart["top"] < lane["top"] < lane["bottom"] < chart["bottom"]
+    js(page, "dispatchEvent(new Event('afterprint'))")
+    assert until(page, f"{height} > 900")
 
 
 def test_a_topic_that_was_smoothed_away_gives_way(visit: Open) -> None:
