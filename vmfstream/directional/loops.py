@@ -441,7 +441,7 @@ def scatter_words(
             start, stop = _words_of(i, part, indptr, begin, split)
             _scatter_row(indices, data, start, stop, weights, topic, low, high, s, *after)
         else:
-            for j in range(indptr[i], indptr[i + 1]):
+            for j in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):  # of the type that `start` has
                 if first <= indices[j] < last:
                     _scatter_row(indices, data, j, j + 1, weights, topic, low, high, s, *after)
         for a in range(low, high):

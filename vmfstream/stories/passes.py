@@ -141,8 +141,9 @@ def _second_best(  # type: ignore[no-untyped-def]
 
     It is judged at the coarsest grain, and the story has to stand out, see `vmfstream.stories.grain`.
     """
+    dense = np.bool_(False)  # not a literal, for which `_best` would be compiled anew
     winner = _best(
-        number, now, 1.0, 1.0 / weight, False, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
+        number, now, 1.0, 1.0 / weight, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
         candidates, bounds, no_vector, no_vectors, no_products, no_products, no_products,
     )  # fmt: skip
     if winner < 0:

@@ -96,11 +96,12 @@ def proposed(i: int, j: int, limit: float, groups: Groups, content: Content, lev
     then known to be -``limit`` or more, and may be too small.
     """
     a, b, share = content.l[i], content.l[j], content.share
-    if a == b:
+    drawn = a == b  # as a variable: `_allot` is compiled once for it, but once for True and once for False
+    if drawn:
         halves = _no_halves(groups, content)
         token, cluster = _tokens_of(i, j, groups, content)
         second = np.zeros(len(token), np.int64)
-        log_p = _allot(token, cluster, second, True, -np.inf, halves, 0.5 * levels[SPREAD] * share[a], content, rng)
+        log_p = _allot(token, cluster, second, drawn, -np.inf, halves, 0.5 * levels[SPREAD] * share[a], content, rng)
         first = rng.beta(*_opened(halves, 0.5 * levels[SPREAD] * share[a]))
         halves.share[0], halves.share[1] = first * share[a], (1.0 - first) * share[a]
         return Proposal(_log_parted(halves, content, levels) - log_p, halves, token, second)
@@ -111,7 +112,7 @@ def proposed(i: int, j: int, limit: float, groups: Groups, content: Content, lev
     token, cluster = _tokens_of(i, j, groups, content)
     second = (content.l[token] == b).astype(np.int64)
     again, level = _no_halves(groups, content), 0.5 * levels[SPREAD] * (share[a] + share[b])
-    log_p = _allot(token, cluster, second, False, limit + height, again, level, content, rng)
+    log_p = _allot(token, cluster, second, drawn, limit + height, again, level, content, rng)
     return Proposal(height - log_p, halves, token, second)
 
 
@@ -325,15 +326,16 @@ def _join(a: int, b: int, proposal: Proposal, groups: Groups, content: Content) 
         both[:, 0] += both[:, 1]
     for both in (halves.size, halves.cross, halves.share):
         both[0] += both[1]
-    _write(a, halves, 0, groups, content)
-    _write(b, none, 0, groups, content)
+    first: Any = np.int64(0)  # not a literal, for which `_write` would be compiled anew
+    _write(a, halves, first, groups, content)
+    _write(b, none, first, groups, content)
 
 
 @njit(cache=True)
 def _part(a: int, free: int, proposal: Proposal, groups: Groups, content: Content) -> None:
     content.l[proposal.token[proposal.second == 1]] = free
-    _write(a, proposal.halves, 0, groups, content)
-    _write(free, proposal.halves, 1, groups, content)
+    for h, m in enumerate((a, free)):
+        _write(m, proposal.halves, h, groups, content)
 
 
 @njit(cache=True)
