@@ -26,7 +26,9 @@ test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproj
 	touch .venv-lowest/.installed .venv-lowest/.installed-test
 	$(MAKE) test VENV=.venv-lowest
 
-test-all: $(VENV)/.installed-test chromium lint lint-js  ## everything that must hold: also programs, browser, Kafka, real data
+test-all: $(VENV)/.installed-test chromium  ## everything that must hold: also programs, browser, Kafka, real data
+	@# beside the types, the demo compiles what both test processes and their programs would compile again each
+	$(MAKE) --no-print-directory -j2 lint lint-js demo
 	$(PYTEST) --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test  ## format, mistakes and types
