@@ -74,8 +74,9 @@ def _turn(place: str) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector what stays until the end: compiling makes it look through everything often."""
+    """Spare the garbage collector what stays until the end and let it wait longer: compiling makes it look often."""
     gc.freeze()
+    gc.set_threshold(20_000, *gc.get_threshold()[1:])
 
 
 def pytest_unconfigure() -> None:
