@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tiers import first_of
 from tests.unit.frozen.frozen_runs import followed, texts, tracker
 from vmfstream import FrozenModel
 from vmfstream.cli.label_messages import LabelMessages
@@ -32,7 +33,7 @@ def test_a_tracker_labels_with_names_that_were_given() -> None:
     assert {row["topic"]: row["name"] for row in one.freeze(at="2002").topics}[1] == "Brexit"
 
 
-@pytest.mark.parametrize("at", [None, "2002"])
+@pytest.mark.parametrize("at", first_of([None, "2002"]))
 def test_a_frozen_run_has_names_that_were_given(tmp_path: Path, at: str | None) -> None:
     path = followed(tmp_path / "run.duckdb")
     before = FrozenModel.load(path, at=at).label(texts(30))
