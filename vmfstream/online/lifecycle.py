@@ -131,13 +131,14 @@ def _one_birth(
         if roomy is None and not (life.dormant_since > NEVER).any():
             continue
         same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
-        same = _same_topic(with_topic(known, members, settings), same_cosine, pairs)
+        tried = with_topic(known, members, settings)
+        same = _same_topic(tried, same_cosine, pairs)
         if same is not None and life.dormant_since[same] > NEVER:
-            return _reactivated(known, members, same, settings)
+            return _reactivated(tried, len(members), same)
         if roomy is not None and same is None:
             born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
-            return with_topic(roomy, members, settings), [*events, born]
+            return tried if roomy is known else with_topic(roomy, members, settings), [*events, born]
     return state, []
 
 
@@ -200,15 +201,13 @@ def _same_topic(state: TrackState, cosine_above: float, pairs: TopicPairs) -> in
     return int(np.argmax(same)) if same.max(initial=-np.inf) > 0.0 else None
 
 
-def _reactivated(
-    state: TrackState, members: Sample, dormant: int, settings: TrackerSettings
-) -> tuple[TrackState, list[Event]]:
-    """Give documents to a dormant topic, which becomes active."""
-    active = replace(with_topics_merged(with_topic(state, members, settings), state.k, dormant), next_id=state.next_id)
+def _reactivated(tried: TrackState, members: int, dormant: int) -> tuple[TrackState, list[Event]]:
+    """Give the documents of the last topic, that many ``members``, to a dormant one, which becomes active."""
+    active = replace(with_topics_merged(tried, tried.k - 1, dormant), next_id=tried.next_id - 1)
     if active.life is not None:
-        since = np.where(np.arange(state.k) == dormant, NEVER, active.life.dormant_since)
+        since = np.where(np.arange(active.k) == dormant, NEVER, active.life.dormant_since)
         active = replace(active, life=replace(active.life, dormant_since=since))
-    return active, [Event("woken", int(state.ids[dormant]), value=float(len(members)))]
+    return active, [Event("woken", int(active.ids[dormant]), value=float(members))]
 
 
 def with_room(
