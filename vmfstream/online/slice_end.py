@@ -267,7 +267,8 @@ def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState,
     cold = competing and (more or state.refits.allows_cold(rows, settings))
     rng = np.random.default_rng([settings.seed, state.slice, 2])
     found = refit(state, settings, rng, cold=cold)
-    state = replace(state, refits=state.refits.after_refit(rows, settings, gain=found.gain, cold=cold))
+    counted = state.refits.after_refit(rows, settings, gain=found.gain, cold=cold, warm_up=state.warm_up)
+    state = replace(state, refits=counted)
     return with_refit(state, found, settings)
 
 
