@@ -206,7 +206,9 @@ def close(
         while _overfull(state, settings):
             state = _commit_oldest(state, settings, (smoothed, labelled) if viewed else None)
         state, decided, refused = with_decisions(state, decisions, settings)
-        state, events = lifecycle.with_births(state, settings, pairs)
+        events: list[Event] = []
+        if ending.documents:  # what older ones had to tell was told
+            state, events = lifecycle.with_births(state, settings, pairs)
         if ending.n.any() and not ending.fitted:
             state, ended = _refitted(state, settings)
             events += ended
