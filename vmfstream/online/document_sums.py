@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows, Vector
 
@@ -73,14 +74,14 @@ class Pairs:
             dots = np.asarray(x[members] @ x.T, np.float64)
             dots[np.arange(len(members)), members] = 0.0
             return dots.sum(axis=0), dots.max(axis=0)
-        self._learn(members[self._place[members] < 0])
+        self._learn(x, members[self._place[members] < 0])
         total, largest = np.zeros(x.shape[0]), np.full(x.shape[0], -np.inf)
         _sum_and_largest(self._dots, self._place[members], total, largest)
         return total, largest
 
-    def _learn(self, new: NDArray[np.intp]) -> None:
+    def _learn(self, x: csr_array, new: NDArray[np.intp]) -> None:
         """Compute the products of ``new`` documents with all."""
-        x, words, needed = self._x, self._words, self._known + len(new)
+        words, needed = self._words, self._known + len(new)
         if needed > len(self._dots):
             more = np.empty((max(needed, 2 * len(self._dots)), x.shape[0]))
             more[: self._known] = self._dots[: self._known]

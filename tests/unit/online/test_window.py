@@ -171,13 +171,13 @@ def test_largest_bound_wins() -> None:
 def test_a_committed_window_continues_only_where_annealing_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     state, _ = follow(texts(slices=6), PLAIN)
     assert not state.warm_up
-    fits, smoother = list[tuple[bool, int]](), window.fit_smoother
+    fits = list[tuple[bool, int]]()
     poor = replace(state, window=tuple(replace(w, resp=np.roll(w.resp, 1, axis=0)) for w in state.window))
 
     def refitted(handicap: float) -> Refit:
         def fitted(*given: Any, **options: Any) -> Any:
             fits.append((bool(options["betas"]), options["max_iter"]))
-            found = smoother(*given, **options)
+            found = fit_smoother(*given, **options)
             return replace(found, bound=found.bound - handicap) if options["betas"] else found
 
         monkeypatch.setattr(window, "fit_smoother", fitted)
