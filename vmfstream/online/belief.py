@@ -111,7 +111,7 @@ def belief_of(state: TrackState, f: Matrix, gamma: Vector, n: Vector, settings: 
 
 def with_prediction(state: TrackState, settings: TrackerSettings) -> TrackState:
     """Recompute the prediction for the open slice from the past and the window under the leading persistence."""
-    _, _, p = filtering.run(state, filtering.statistics(state), state.leader, settings)
+    p = filtering.predicted(state, filtering.statistics(state), state.leader, settings, lengths=False).matrix()
     return refreshed(replace(state, base=filtering.anchored(state, p)))
 
 

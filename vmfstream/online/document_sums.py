@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows, Vector
 
@@ -49,6 +50,9 @@ def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 class Pairs:
     """Products of pairs of documents by lists of the documents that hold a word.
 
+    Those of a document with all others are computed when it is first among the members, and kept: groups of the same
+    documents are tried again and again. That takes 8 N bytes for each that ever was.
+
     Parameters
     ----------
     x : (N, D) unit rows.
@@ -58,6 +62,7 @@ class Pairs:
         self._x = x
         if not isinstance(x, np.ndarray):
             self._words = x.tocsc()
+            self._place, self._known, self._dots = np.full(x.shape[0], -1), 0, np.empty((0, x.shape[0]))
 
     def with_others(self, members: NDArray[np.intp]) -> tuple[Vector, Vector]:
         """Sum and largest of the products of every row with the ``members``, of which it is left out, both (N,).
@@ -69,11 +74,22 @@ class Pairs:
             dots = np.asarray(x[members] @ x.T, np.float64)
             dots[np.arange(len(members)), members] = 0.0
             return dots.sum(axis=0), dots.max(axis=0)
-        words = self._words
+        self._learn(x, members[self._place[members] < 0])
         total, largest = np.zeros(x.shape[0]), np.full(x.shape[0], -np.inf)
-        by_word, by_row = (words.indptr, words.indices, words.data), (x.indptr, x.indices, x.data)
-        _pair(*by_word, *by_row, members, np.zeros(x.shape[0]), total, largest)
+        _sum_and_largest(self._dots, self._place[members], total, largest)
         return total, largest
+
+    def _learn(self, x: csr_array, new: NDArray[np.intp]) -> None:
+        """Compute the products of ``new`` documents with all."""
+        words, needed = self._words, self._known + len(new)
+        if needed > len(self._dots):
+            more = np.empty((max(needed, 2 * len(self._dots)), x.shape[0]))
+            more[: self._known] = self._dots[: self._known]
+            self._dots = more
+        self._place[new] = np.arange(self._known, needed)
+        out = self._dots[self._known : needed]
+        _pair(words.indptr, words.indices, words.data, x.indptr, x.indices, x.data, new, out)
+        self._known = needed
 
 
 @njit(cache=True, nogil=True)
@@ -102,19 +118,25 @@ def _pair(
     indices: Any,
     data: Any,
     members: NDArray[np.intp],
-    dots: Vector,
-    total: Vector,
-    largest: Vector,
+    out: NDArray[np.float64],
 ) -> None:
-    """Add the products of every row with each member to ``total`` and raise ``largest`` to them; ``dots`` are zeros."""
-    for m in members:
+    """Write the products of each member with every row, zero with itself, to a row of ``out``."""
+    for place in range(len(members)):
+        m, dots = members[place], out[place]
+        dots[:] = 0.0
         for j in range(indptr[m], indptr[m + 1]):
             value = np.float64(data[j])
             for a in range(word_indptr[indices[j]], word_indptr[indices[j] + 1]):
                 dots[documents[a]] += value * values[a]
         dots[m] = 0.0
-        for i in range(len(dots)):
-            dot = dots[i]
-            total[i] += dot
-            largest[i] = dot if dot > largest[i] else largest[i]
-            dots[i] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _sum_and_largest(dots: NDArray[np.float64], places: NDArray[np.intp], total: Vector, largest: Vector) -> None:
+    """Add some rows of ``dots`` to ``total`` and raise ``largest`` to them."""
+    for place in places:
+        row = dots[place]
+        for i in range(len(total)):
+            total[i] += row[i]
+        for i in range(len(total)):
+            largest[i] = row[i] if row[i] > largest[i] else largest[i]

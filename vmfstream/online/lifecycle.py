@@ -99,46 +99,73 @@ def with_births(
     """
     events: list[Event] = []
     pairs, memory = TopicPairs(settings) if pairs is None else pairs, Memory()
-    for _ in range(settings.births.most_births):
-        state, more = _one_birth(state, settings, pairs, memory)
-        events += more
-        if not more:
+    left = settings.births.most_births
+    while left > 0:
+        state, more, births = _births_of_search(state, settings, pairs, memory, left)
+        events, left = events + more, left - births
+        if not births:
             break
     return state, events
 
 
-def _one_birth(
-    state: TrackState, settings: TrackerSettings, pairs: TopicPairs, memory: Memory
-) -> tuple[TrackState, list[Event]]:
-    life, rules = state.life, settings.births
+def _births_of_search(
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs, memory: Memory, most: int
+) -> tuple[TrackState, list[Event], int]:
+    """Make topics of at most so many groups of one search that have no documents in common; tell how many."""
+    life, rules, events = state.life, settings.births, list[Event]()
     if life is None or len(life.control) < rules.least_control or not len(life.recent):
-        return state, []
-    recent, control = (
-        ScoredDocuments(s.x, s.gain + new_topic_densities(s.x, state.anchor, state.kappa, memory))
-        for s in (life.recent, life.control)
-    )
+        return state, events, 0
+    recent, control = _scored(life, state, memory)
+    taken, births = np.zeros(len(life.recent), np.bool_), 0
     for group in _groups(life, recent, control, state, rules, memory):
-        new = group.chance < rules.chance
-        refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
-        if _has_drifted(life, state, group) if new else not refines:
+        if (group.joins & taken).any():
             continue
-        members = life.recent.take(np.flatnonzero(group.joins))
-        if not new and _parent(state, members) in state.by_hand.whole:
-            continue
-        known = replace(state, life=_explained(life, group, recent, control))
-        worth = 2.0 * group.gain  # one half tests and stands for both; of what is new about half joins at first
-        roomy, events = with_room(known, settings, worth, pairs, lately=True)
-        if roomy is None and not (life.dormant_since > NEVER).any():
-            continue
-        same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
-        same = _same_topic(with_topic(known, members, settings), same_cosine, pairs)
-        if same is not None and life.dormant_since[same] > NEVER:
-            return _reactivated(known, members, same, settings)
-        if roomy is not None and same is None:
-            born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
-            born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
-            return with_topic(roomy, members, settings), [*events, born]
-    return state, []
+        state, more = _birth(state, group, settings, pairs, memory)
+        if more:
+            taken, births, events = taken | group.joins, births + 1, events + more
+        if births == most:
+            break
+    return state, events, births
+
+
+def _scored(life: Lifecycle, state: TrackState, memory: Memory) -> tuple[ScoredDocuments, ScoredDocuments]:
+    """Recent and control documents with their log-densities."""
+    parts = (life.recent, life.control)
+    recent, control = (
+        ScoredDocuments(s.x, s.gain + new_topic_densities(s.x, state.anchor, state.kappa, memory)) for s in parts
+    )
+    return recent, control
+
+
+def _birth(
+    state: TrackState, group: Group, settings: TrackerSettings, pairs: TopicPairs, memory: Memory
+) -> tuple[TrackState, list[Event]]:
+    """Make a topic of a group, or give it to a dormant one; without events if it is refused."""
+    life, rules = state.life, settings.births
+    if life is None:
+        return state, []
+    new = group.chance < rules.chance
+    refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
+    if _has_drifted(life, state, group) if new else not refines:
+        return state, []
+    members = life.recent.take(np.flatnonzero(group.joins))
+    if not new and _parent(state, members) in state.by_hand.whole:
+        return state, []
+    known = replace(state, life=_explained(life, group, *_scored(life, state, memory)))
+    worth = 2.0 * group.gain  # one half tests and stands for both; of what is new about half joins at first
+    roomy, events = with_room(known, settings, worth, pairs, lately=True)
+    if roomy is None and not (life.dormant_since > NEVER).any():
+        return state, []
+    same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
+    tried = with_topic(known, members, settings)
+    same = _same_topic(tried, same_cosine, pairs)
+    if same is not None and life.dormant_since[same] > NEVER:
+        return _reactivated(tried, len(members), same)
+    if roomy is None or same is not None:
+        return state, []
+    born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
+    born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
+    return tried if roomy is known else with_topic(roomy, members, settings), [*events, born]
 
 
 def _groups(
@@ -200,15 +227,13 @@ def _same_topic(state: TrackState, cosine_above: float, pairs: TopicPairs) -> in
     return int(np.argmax(same)) if same.max(initial=-np.inf) > 0.0 else None
 
 
-def _reactivated(
-    state: TrackState, members: Sample, dormant: int, settings: TrackerSettings
-) -> tuple[TrackState, list[Event]]:
-    """Give documents to a dormant topic, which becomes active."""
-    active = replace(with_topics_merged(with_topic(state, members, settings), state.k, dormant), next_id=state.next_id)
+def _reactivated(tried: TrackState, members: int, dormant: int) -> tuple[TrackState, list[Event]]:
+    """Give the documents of the last topic, that many ``members``, to a dormant one, which becomes active."""
+    active = replace(with_topics_merged(tried, tried.k - 1, dormant), next_id=tried.next_id - 1)
     if active.life is not None:
-        since = np.where(np.arange(state.k) == dormant, NEVER, active.life.dormant_since)
+        since = np.where(np.arange(active.k) == dormant, NEVER, active.life.dormant_since)
         active = replace(active, life=replace(active.life, dormant_since=since))
-    return active, [Event("woken", int(state.ids[dormant]), value=float(len(members)))]
+    return active, [Event("woken", int(active.ids[dormant]), value=float(members))]
 
 
 def with_room(

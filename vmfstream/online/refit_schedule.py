@@ -48,7 +48,7 @@ class RefitSchedule:
             return False
         budget = settings.refit_budget * (self.learnt - settings.free_documents)
         work = settings.fitting.counted_sweeps * rows
-        return settings.refit and (self._is_free(settings) or (not self.wait and self.spent + work <= budget))
+        return settings.refit and not self.wait and (self._is_free(settings) or self.spent + work <= budget)
 
     def allows_cold(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the refit may include fits from nothing; they serve the beginning only."""
@@ -56,14 +56,18 @@ class RefitSchedule:
         grown = self.learnt <= rules.early_documents or rows >= rules.growth * self.cold
         return grown and self._is_free(settings)
 
-    def after_refit(self, rows: int, settings: TrackerSettings, *, gain: float, cold: bool) -> RefitSchedule:
+    def after_refit(
+        self, rows: int, settings: TrackerSettings, *, gain: float, cold: bool, warm_up: bool = False
+    ) -> RefitSchedule:
         """Count a refit of ``rows`` under ``settings`` that gained the share ``gain`` of the bound.
 
-        ``cold`` tells that it included fits from nothing.
+        ``cold`` tells that it included fits from nothing. After a little gain the next slices end without a refit, but
+        not in the ``warm_up``, when all documents are in the window.
         """
         rules = settings.fitting
         work = 0 if self._is_free(settings) else rules.counted_sweeps * rows
-        little = gain < rules.least_gain and not self._is_free(settings)
+        least = rules.least_free_gain if self._is_free(settings) else rules.least_gain
+        little = gain < least and not warm_up
         pause = min(max(2 * self.pause, 1), rules.longest_pause) if little else 0
         fitted = rows if cold else self.cold
         spent, wait = self.spent + work, pause + 1 if pause else 0

@@ -51,6 +51,7 @@ class WindowSettings:
     counted_sweeps : passes over the documents of the window that a refit is counted as.
     least_gain : share of the bound that a refit must gain; after one that gains less the next slices end without, twice
         as many each time.
+    least_free_gain : the same for refits of the first ``free_documents``, once something has left the window.
     longest_pause : most slices that end without a refit for that reason.
     most_slices : most slices of the window; the end of a slice costs a pass over the words of all of them.
     growth : factor by which the window must then have grown before there is another fit from nothing.
@@ -77,6 +78,7 @@ class WindowSettings:
     free_documents: int = 16_000
     counted_sweeps: int = 20
     least_gain: float = 0.005
+    least_free_gain: float = 0.001
     longest_pause: int = 32
     most_slices: int = 16
     growth: float = 2.0

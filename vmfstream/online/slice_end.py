@@ -206,7 +206,9 @@ def close(
         while _overfull(state, settings):
             state = _commit_oldest(state, settings, (smoothed, labelled) if viewed else None)
         state, decided, refused = with_decisions(state, decisions, settings)
-        state, events = lifecycle.with_births(state, settings, pairs)
+        events: list[Event] = []
+        if ending.documents:  # what older ones had to tell was told
+            state, events = lifecycle.with_births(state, settings, pairs)
         if ending.n.any() and not ending.fitted:
             state, ended = _refitted(state, settings)
             events += ended
@@ -267,7 +269,8 @@ def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState,
     cold = competing and (more or state.refits.allows_cold(rows, settings))
     rng = np.random.default_rng([settings.seed, state.slice, 2])
     found = refit(state, settings, rng, cold=cold)
-    state = replace(state, refits=state.refits.after_refit(rows, settings, gain=found.gain, cold=cold))
+    counted = state.refits.after_refit(rows, settings, gain=found.gain, cold=cold, warm_up=state.warm_up)
+    state = replace(state, refits=counted)
     return with_refit(state, found, settings)
 
 

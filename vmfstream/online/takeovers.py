@@ -93,7 +93,8 @@ def with_takeovers(
     if state.life is None or (state.warm_up and len(state.window) <= rules.recent_slices):
         return state, events
     stats = filtering.statistics(state)
-    _, _, earlier = filtering.run(state, stats[: -rules.recent_slices], state.leader, settings)
+    before = stats[: -rules.recent_slices]
+    earlier = filtering.predicted(state, before, state.leader, settings, lengths=False).matrix()
     found = changed_topics(state, earlier, stats[-rules.recent_slices :], filtering.anchored(state, h), rules)
     with_past = state.life.alive_since[found.topics] <= state.slice - rules.recent_slices
     for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics[with_past]]:

@@ -145,20 +145,22 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
 
     While nothing is committed: continue, and fits from nothing if ``cold``; one with more topics wins at once, since
     bounds compare only at equal K. Where documents are many, topics that are as many already are annealed again
-    instead: a search among few of them finds little that the first one has not. Afterwards: continue, and restarted
-    annealing.
+    instead: a search among few of them finds little that the first one has not. Afterwards: restarted annealing. Where
+    annealing does not better the bound: continue.
     """
     xs = [w.x for w in state.window]
     omega = settings.persistences[state.leader]
     many = sum(map(rows_of, xs)) > settings.fitting.sampled_documents
-    if state.warm_up and cold and many and state.seeds is None and topics_for(xs, settings) <= state.k:
-        present = _warm(state, settings, (), sweeps=0).bound
+    again = None
+    if not state.warm_up:
+        again = _warm(state, settings, _restart_temperatures(state, settings))
+    elif cold and many and state.seeds is None and topics_for(xs, settings) <= state.k:
         again = _warm(_annealed(state, settings, rng), settings, ())
+    if again is not None:
+        present = _warm(state, settings, (), sweeps=0).bound
         return replace(again if again.bound > present else _warm(state, settings, ()), present=present)
     candidates = [_warm(state, settings, ())]
-    if not state.warm_up:
-        candidates.append(_warm(state, settings, _restart_temperatures(state, settings)))
-    elif cold and sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
+    if cold and sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
         anew = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng, state.seeds)
         if anew.k > state.k:
             return anew

@@ -49,6 +49,15 @@ def test_a_row_is_left_out_of_its_own_products(*, sparse: bool) -> None:
     assert total[0] == pytest.approx(dots[0].sum(), abs=1e-6)
 
 
+def test_products_that_are_kept_are_those_computed_anew() -> None:
+    x = csr_array(rows())
+    kept = Pairs(x)
+    for members in ([3, 8], [8, 1, 5], [0, 3, 30, 31, 32, 33], [1, 33]):
+        anew = Pairs(x).with_others(np.array(members))
+        for found, expected in zip(kept.with_others(np.array(members)), anew, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_of_columns_are_those_of_matrices(dtype: Any) -> None:
     rng = np.random.default_rng(2)

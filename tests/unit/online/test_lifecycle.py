@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,8 @@ from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
 from vmfstream.online import lifecycle, mergers, slice_end, tracker
 from vmfstream.online.belief import Belief, score, with_prediction
-from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.births import Group, new_topic_log_density
+from vmfstream.online.new_groups import find_new_groups
 from vmfstream.online.reading import novelty
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
@@ -79,6 +80,39 @@ def test_an_eighth_of_a_slice_is_born_within_two_slices(seed: int) -> None:
     assert given[planted].mean() > 0.9
     assert len(np.unique(state.ids)) == state.k == 6
     assert adjusted_rand_score(np.concatenate(stream.labels[1:]), np.concatenate(ids)) >= 0.9
+
+
+def two_new(monkeypatch: pytest.MonkeyPatch, settings: TrackerSettings) -> tuple[list[int], list[int]]:
+    """Slices in which topics are born, and those searched: two classes come in slice 8, the next two are empty.
+
+    A search that finds both as one group finds three: each class, and between them, both.
+    """
+    plan = counts(12, 26, 26, 26, 26, 26, 0, 0)
+    plan[8, 5:] = 30
+    plan[9:11] = 0
+    stream, searched = story(plan), list[int]()
+
+    def by_class(recent: Any, slices: NDArray[np.int64], *given: Any) -> Iterator[Group]:
+        searched.append(int(slices.max()))
+        label = np.concatenate([stream.labels[t] for t in np.unique(slices)])
+        for group in find_new_groups(recent, slices, *given):
+            parts = (group.joins & one for one in (label == 5, label >= 5, label == 6))
+            yield from (replace(group, joins=part) for part in parts if part.any())
+
+    monkeypatch.setattr(lifecycle, "find_new_groups", by_class)
+    return [at for at, _ in found(lived(stream, settings)[1], "born")], searched
+
+
+def test_nothing_is_born_in_an_empty_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    born, searched = two_new(monkeypatch, replace(LIVING, topics=8, births=BirthSettings(most_births=1)))
+    assert born == [8]
+    assert not {9, 10} & set(searched)
+
+
+def test_groups_that_share_no_document_are_born_of_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    born, searched = two_new(monkeypatch, replace(LIVING, topics=8, births=BirthSettings(most_births=2)))
+    assert born == [8, 8]
+    assert searched.count(8) == 1
 
 
 def test_sleepers_leave_their_places_but_keep_their_ids() -> None:

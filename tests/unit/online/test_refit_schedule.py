@@ -96,7 +96,13 @@ def test_refits_that_gain_little_are_followed_by_longer_and_longer_pauses() -> N
     assert RefitSchedule.from_array(schedule.array()) == schedule
     again = schedule.after_refit(10, SETTINGS, gain=0.1, cold=False)
     assert (again.pause, again.wait) == (0, 0)
-    assert RefitSchedule().after_refit(10, SETTINGS, gain=0.0, cold=False).wait == 0  # the first documents
+
+
+@pytest.mark.parametrize(("gain", "warm_up", "wait"), [(0.0005, False, 2), (0.0005, True, 0), (0.002, False, 0)])
+def test_free_refits_pause_where_they_gain_next_to_nothing(gain: float, warm_up: bool, wait: int) -> None:
+    schedule = RefitSchedule(learnt=500).after_refit(10, SETTINGS, gain=gain, cold=False, warm_up=warm_up)
+    assert schedule.wait == wait
+    assert schedule.after_slice(10).allows(10, SETTINGS) == (wait == 0)
 
 
 def test_first_topics_are_looked_for_in_a_sample() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ def test_a_topic_of_other_documents_is_another_where_topics_live(living: bool) -
 
 def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     xs = texts(slices=5)
-    settings = replace(PLAIN, cold_starts=3)
+    settings = replace(PLAIN, cold_starts=3, fitting=replace(PLAIN.fitting, least_free_gain=-1.0))
     calls: list[tuple[str, int]] = []
     warm, cold = window._warm, window.cold_fits
 
@@ -114,16 +115,16 @@ def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.Monk
         calls.append(("cold", k))
         return cold(xs, k, settings, omega, rng, seeds)
 
-    def counted_warm(state, settings, betas):  # type: ignore[no-untyped-def]
-        calls.append(("hot" if len(betas) else "warm", state.k))
-        return warm(state, settings, betas)
+    def counted_warm(state, settings, betas, sweeps=None):  # type: ignore[no-untyped-def]
+        calls.append(("hot" if len(betas) else "warm" if sweeps is None else "present", state.k))
+        return warm(state, settings, betas, sweeps)
 
     state = begun(xs, settings)
     monkeypatch.setattr(window, "cold_fits", counted_cold)
     monkeypatch.setattr(window, "_warm", counted_warm)
     for x in xs[1:4]:
         state, _ = learn(state, x, settings)
-    assert calls == [(kind, 3) for kind in ("warm", "cold", "warm", "hot", "warm", "hot")]
+    assert calls == [(kind, 3) for kind in ("warm", "cold", "hot", "present", "hot", "present")]
     learn(state, xs[4], replace(settings, refit=False))
     assert len(calls) == 6
 
@@ -165,6 +166,28 @@ def test_largest_bound_wins() -> None:
     assert found.bound == pytest.approx(again.bound, rel=1e-5)
     here = fit_smoother(xs[:2], [w.resp for w in poor.window], poor.kappa, *given, max_iter=0)
     assert found.bound > here.bound + 10
+
+
+def test_a_committed_window_continues_only_where_annealing_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, _ = follow(texts(slices=6), PLAIN)
+    assert not state.warm_up
+    fits = list[tuple[bool, int]]()
+    poor = replace(state, window=tuple(replace(w, resp=np.roll(w.resp, 1, axis=0)) for w in state.window))
+
+    def refitted(handicap: float) -> Refit:
+        def fitted(*given: Any, **options: Any) -> Any:
+            fits.append((bool(options["betas"]), options["max_iter"]))
+            found = fit_smoother(*given, **options)
+            return replace(found, bound=found.bound - handicap) if options["betas"] else found
+
+        monkeypatch.setattr(window, "fit_smoother", fitted)
+        fits.clear()
+        return refit(poor, PLAIN, np.random.default_rng(0), cold=False)
+
+    for handicap, then in ((0.0, []), (1e9, [(False, 3)])):
+        found = refitted(handicap)
+        assert fits == [(True, 3), (False, 0), *then]
+        assert found.bound > found.present
 
 
 def test_committed_past_speaks_in_refits() -> None:

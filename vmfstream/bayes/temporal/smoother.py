@@ -70,7 +70,8 @@ class SmootherState:
 class Sweep:
     """One sweep: the new ``state``, and what belongs to the state before it.
 
-    ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights`` renewed by these, and ``bound``.
+    ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights`` renewed by these, and ``bound``, which is
+    that of full temperature and NaN below it.
     """
 
     state: SmootherState
@@ -168,7 +169,8 @@ def fit_smoother(
         sweep = smoother_sweep(narrow, state, given) if len(trace) < max_iter else None
         if sweep is None:
             stats, counts = _statistics(narrow, state, given)
-            now, bound = _judged(state, stats, counts, given)[1:]
+            steps, now = _filtered(state, stats, counts.shape[1], given)[0], state.weights.renewed(counts)
+            bound = _bound(state, steps, counts, now, given)
         else:
             stats, counts, now, bound = sweep.stats, sweep.counts, sweep.weights, sweep.bound
         if best is None or bound > best[0]:
@@ -201,21 +203,23 @@ def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherMo
     d = len(model.anchor)
     stats, counts = _statistics(xs, state, model)
     k = counts.shape[1]
-    steps, weights, bound = _judged(state, stats, counts, model)
+    (steps, _), weights = _filtered(state, stats, k, model), state.weights.renewed(counts)
+    bound = _bound(state, steps, counts, weights, model) if beta == 1.0 else float("nan")
     columns = _columns(state, model, k)
-    cosines = np.zeros(k)
     resps: list[Floats] = []
-    scales: list[Vector] = []
+    squares, crosses = np.zeros((len(stats), k)), np.zeros((len(stats), k))
     for t, back, along in _messages(stats, steps, columns, model):
         step, sums = steps[t], stats[t]
-        square = step.after + 2.0 * (back.anchor_products + along) + back.squares
-        scales.append(shrinkage(d, np.sqrt(np.maximum(square[:k], 0.0))))
+        squares[t] = (step.after + 2.0 * (back.anchor_products + along) + back.squares)[:k]
         smoothed, cross = back.smoothed(sums, step.rows, columns, k)
-        cosines += scales[-1] * (step.cross + cross)[:k]
+        crosses[t] = (step.cross + cross)[:k]
         resps.append(dots(xs[t].x, smoothed, threads=model.threads_for(xs[t].x)))
-    kappa = state.kappa if beta < FROZEN_BELOW else model.kappa.factor(d, counts.sum(axis=0), cosines)
+    scales = shrinkage(d, np.sqrt(np.maximum(squares, 0.0)))
+    kappa = state.kappa
+    if beta >= FROZEN_BELOW:
+        kappa = model.kappa.factor(d, counts.sum(axis=0), (scales * crosses)[::-1].sum(axis=0))
     resps.reverse()
-    for part, resp, scale, log_weights in zip(xs, resps, reversed(scales), weights.expected_log, strict=True):
+    for part, resp, scale, log_weights in zip(xs, resps, scales, weights.expected_log, strict=True):
         softmax_rows(resp, kappa.mean * scale, log_weights - kappa.ell, beta)
         resp[~directed(part.x)] = 0
     return Sweep(SmootherState(resps, kappa, weights), stats, counts, weights, bound)
@@ -287,23 +291,18 @@ def _statistics(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel
     return stats, np.array([resp.sum(axis=0, dtype=np.float64)[:k] for resp in state.resps])
 
 
-def _judged(
-    state: SmootherState, stats: Sequence[SliceSums], counts: Vector, model: SmootherModel
-) -> tuple[list[_Step], Proportions, float]:
-    """Steps of the filter, weights renewed, and the bound.
-
-    It is the evidence of chains and weights and the entropy of the labels:
+def _bound(
+    state: SmootherState, steps: Sequence[_Step], counts: Vector, weights: Proportions, model: SmootherModel
+) -> float:
+    """Evidence of the chains, of which ``steps`` are those of the filter, and of the renewed ``weights``, and entropy.
 
     sum_{t,k} [ ell(|B + h_t|) - ell(|B + p_t|) ] - sum_k n_k E[ell(kappa_k)] + sum_i H(resp_i)
         + sum_tk n_tk E[log pi_tk] + gain of the weights - KL(kappa)
     """
-    d, k = len(model.anchor), counts.shape[1]
-    steps, _ = _filtered(state, stats, k, model)
-    evidence = sum(
-        float((log_partition(d, np.sqrt(step.after[:k])) - log_partition(d, np.sqrt(step.before[:k]))).sum())
-        for step in steps
-    )
+    k = counts.shape[1]
+    squares = np.array([(step.after[:k], step.before[:k]) for step in steps])
+    after, before = log_partition(len(model.anchor), np.sqrt(squares.ravel())).reshape(squares.shape).swapaxes(0, 1)
+    evidence = float((after - before).sum())
     evidence -= float((counts.sum(axis=0) * state.kappa.ell).sum()) + model.kappa.cost(state.kappa)
     entropy = sum(float(entr(resp.astype(np.float64)).sum()) for resp in state.resps)
-    weights = state.weights.renewed(counts)
-    return steps, weights, evidence + entropy + float((counts * weights.expected_log).sum()) + weights.gain
+    return evidence + entropy + float((counts * weights.expected_log).sum()) + weights.gain

@@ -258,8 +258,9 @@ def _add_columns(
 @njit(cache=True, nogil=True)
 def _rows(words: NDArray[np.intp], m: Vector, factor: Vector, out: Floats) -> Floats:
     for place in range(len(words)):
-        for j in range(m.shape[1]):
-            out[place, j] = m[words[place], j] * factor[j]
+        row, written = m[words[place]], out[place]
+        for j in range(len(factor)):
+            written[j] = row[j] * factor[j]
     return out
 
 
@@ -275,16 +276,21 @@ def _smoothed(
     factor: Vector,
     out: Floats,
 ) -> Vector:
-    """Write the rows of `RunningBelief.smoothed`; return the products."""
+    """Write the rows of `RunningBelief.smoothed`; return the products.
+
+    Loops over few arrays each: those over many are not vectorised, since any two of these might overlap.
+    """
     kp = m.shape[1]
-    cross, part = np.zeros(kp), np.zeros(kp)
+    cross, part, later = np.zeros(kp), np.zeros(kp), np.zeros(kp)
     part[:k] = 1.0
     for place in range(len(words)):
-        b = anchor[words[place]]
+        b, row, own, past, written = anchor[words[place]], m[words[place]], s[place], before[place], out[place]
         for j in range(kp):
-            later, own = m[words[place], j] * factor[j], np.float64(s[place, j])
-            cross[j] += later * own
-            out[place, j] = b * part[j] + before[place, j] + weight[j] * own + later
+            later[j] = row[j] * factor[j]
+        for j in range(kp):
+            cross[j] += later[j] * np.float64(own[j])
+        for j in range(kp):
+            written[j] = b * part[j] + past[j] + weight[j] * np.float64(own[j]) + later[j]
     return cross
 
 
