@@ -148,6 +148,8 @@ def _explain(
     if "sasl_mechanism" in options.shared and "socket disconnected" in reason:
         # brokers close the connection on a wrong password, at times before the client has read the reason
         return f"{address.url} closes the connection at login; it may not accept user and password (SASL): {reason}"
+    if tls := _explain_tls(reason, options):
+        return f"{address.url} {tls}"
     if isinstance(error, kafka_errors.AuthorizationError):
         kind = type(error).__name__
         return f"no right to use topic {name} of {address.url}: {kind}; ask for it, or log in as another user"
@@ -156,3 +158,23 @@ def _explain(
     if isinstance(error, kafka_errors.KafkaTimeoutError | kafka_errors.KafkaConnectionError):
         return f"{address.url} does not answer: {reason}"
     return f"{address.url}: {type(error).__name__}: {reason}"
+
+
+def _explain_tls(reason: str, options: ClientOptions) -> str:
+    """Return what a refused handshake means, empty if ``reason`` is about something else."""
+    found = re.search(r"certificate verify failed: (.*?)\.? \(_ssl", reason)
+    if found:
+        what = found[1]
+        if "expired" in what or "not yet valid" in what:
+            advice = "it must be renewed, or a clock is wrong"
+        elif "mismatch" in what:
+            advice = "use one of the names that it has"
+        else:
+            advice = "ssl_cafile names the file with the certificate of the authority that signed it"
+        return f"has a certificate that is not accepted: {what}; {advice}"
+    encrypted = "SSL" in str(options.shared.get("security_protocol", "")).upper()
+    if encrypted and re.search(r"Handshake failed.*(EOF|WRONG_VERSION|RECORD_LAYER)", reason):
+        return f"does not speak TLS at this port, as security_protocol asks: {reason}"
+    if not encrypted and "socket disconnected" in reason:
+        return f"closes the connection; it may ask for TLS, which security_protocol SSL or SASL_SSL begins: {reason}"
+    return ""

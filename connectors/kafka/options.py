@@ -48,6 +48,11 @@ _READING = {
     "receive_buffer_bytes": int,
 }
 _SECRET = re.compile("password|proxy_url")  # a proxy's URL may hold a password
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_WISHES = {  # options that ask for TLS or a login, and what the protocol is called then
+    **dict.fromkeys(("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_crlfile"), "SSL"),
+    "sasl_mechanism": "SASL",
+}
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -129,7 +134,9 @@ def read_options(file: str | Path | None = None, environment: Mapping[str, str] 
     Raises
     ------
     InputError
-        If the file cannot be read, or an option is unknown or of the wrong kind; values are not shown.
+        If the file cannot be read, an option is unknown or of the wrong kind, a file that one names cannot be read, or
+        they ask for TLS or a login that ``security_protocol`` does not have, or the other way round; values that may be
+        secret are not shown.
     """
     given = dict(_from_file(Path(file)) if file is not None else {})
     for name, value in sorted((os.environ if environment is None else environment).items()):
@@ -139,8 +146,10 @@ def read_options(file: str | Path | None = None, environment: Mapping[str, str] 
     if unknown := sorted(set(given) - set(known)):
         raise InputError(f"unknown Kafka option {', '.join(unknown)}; known are {', '.join(sorted(known))}")
     checked = {name: _typed(name, value, known[name]) for name, value in given.items()}
+    shared = {name: value for name, value in checked.items() if name in _SHARED}
+    _check_security(shared)
     return ClientOptions(
-        {name: value for name, value in checked.items() if name in _SHARED},
+        shared,
         {name: value for name, value in checked.items() if name in _READING},
     )
 
@@ -169,6 +178,29 @@ def _from_file(path: Path) -> Mapping[str, Any]:
     if not isinstance(table, dict):
         raise InputError(f"{path} has no table [kafka]")
     return table
+
+
+def _check_security(shared: Mapping[str, Any]) -> None:
+    """Raise InputError for options of security of which one would be passed over, or that cannot work."""
+    protocol = str(shared.get("security_protocol", "PLAINTEXT")).upper()
+    if protocol not in _PROTOCOLS:
+        raise InputError(f"Kafka option security_protocol: expected one of {', '.join(_PROTOCOLS)}, got {protocol!r}")
+    for name, asked in _WISHES.items():
+        if name in shared and asked not in protocol:
+            good = " or ".join(one for one in _PROTOCOLS if asked in one)
+            raise InputError(
+                f"Kafka option {name} needs security_protocol {good}; with {protocol} it would be passed over"
+            )
+        if name in shared and name.endswith("file"):
+            try:
+                Path(shared[name]).open("rb").close()
+            except OSError as error:
+                raise InputError(f"Kafka option {name}: cannot read {shared[name]}: {error.strerror}") from error
+    needed = ["sasl_mechanism"] if "SASL" in protocol else []
+    if str(shared.get("sasl_mechanism", "")).upper().startswith(("PLAIN", "SCRAM")):
+        needed += ["sasl_plain_username", "sasl_plain_password"]
+    if lacking := [name for name in needed if name not in shared]:
+        raise InputError(f"Kafka option security_protocol {protocol} needs {' and '.join(lacking)} too")
 
 
 def _typed(name: str, value: object, kind: type) -> object:

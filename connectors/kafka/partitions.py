@@ -164,8 +164,11 @@ def take_earliest(parts: Sequence[Partition], most: int) -> list[Message]:
     """Take at most ``most`` of the earliest messages of all partitions; ties go to the first partition."""
     now = time.monotonic()
     horizon = min((part.seen for part in parts if part.is_awaited(now)), default=None)
+    parts = [part for part in parts if part.bytes]  # most of a thousand wait for messages
+    if not parts:
+        return []
     heads = [part.times_until(horizon, most) for part in parts]
-    order = np.argsort(np.concatenate(heads), kind="stable")[:most] if heads else np.zeros(0, np.int64)
+    order = np.argsort(np.concatenate(heads), kind="stable")[:most]
     owner = np.repeat(np.arange(len(parts)), [len(head) for head in heads])[order]
     taken = [part.take(n) for part, n in zip(parts, np.bincount(owner, minlength=len(parts)).tolist(), strict=True)]
     # each partition's messages are in order: their places in the merged order are those of its number in `owner`

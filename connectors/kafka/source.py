@@ -16,6 +16,7 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
+from vmfstream.clock import now
 from vmfstream.connectors.kafka.client import LastWarning, explain_errors, open_consumer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress, parse_address, read_options
 from vmfstream.connectors.kafka.partitions import Partition, RecordColumns, take_earliest
@@ -219,11 +220,11 @@ class KafkaSource:
                 return
             except UnknownTopicOrPartitionError:
                 return  # `_discover` tells whether that is certain
-        now = int(time.time() * 1000)
+        latest = int(now() * 1000)
         for tp, records in found.items():
             if self._recent is not None:
                 self._recent.add(self._parts[tp].name, records)
-            self._parts[tp].add(RecordColumns.of(records, self._attach), now, self._text, self._max_message_bytes)
+            self._parts[tp].add(RecordColumns.of(records, self._attach), latest, self._text, self._max_message_bytes)
         for tp, part in self._parts.items():
             part.end = max(part.end, self._consumer.highwater(tp) or 0)
 

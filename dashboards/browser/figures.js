@@ -61,8 +61,8 @@ function parseFigure(text) {
 }
 
 export function sendRequest() {
-  if (!live.ready || !live.wanted.size || (live.out && Date.now() - live.out.at < 15000)) return;
-  live.out = { id: ++live.serial, at: Date.now(), stamp: page.stamp };
+  if (!live.ready || !live.wanted.size || (live.out && performance.now() - live.out.at < 15000)) return;
+  live.out = { id: ++live.serial, at: performance.now(), stamp: page.stamp };
   setStore("ask", { data: { id: live.out.id, stamp: page.stamp, keys: [...live.wanted.keys()].slice(0, 20) } });
 }
 

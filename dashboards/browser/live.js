@@ -28,7 +28,7 @@ const isReading = () =>
 function onPoll(news) {
   live.ready = true;
   live.news = news;
-  live.heard = Date.now();
+  live.heard = performance.now(); // which does not go back with the clock
   if (page === undefined || !sliceCount) {
     if (news.slice !== null && news.stamp) return location.reload();
     $("#waiting").textContent = news.said;
@@ -52,8 +52,8 @@ function onPoll(news) {
 }
 
 function requestNewest() {
-  if (Date.now() - live.want < 10000) return; // it is on its way
-  live.want = Date.now();
+  if (live.want && performance.now() - live.want < 10000) return; // it is on its way
+  live.want = performance.now();
   setStore("want", { data: { at: live.want } });
 }
 
@@ -82,11 +82,11 @@ export function updateBadge() {
   if (!isLive) return;
   const element = $("#badge");
   const news = live.news;
-  const silent = (Date.now() - live.heard) / 1000;
+  const silent = (performance.now() - live.heard) / 1000;
   const age = news.age === null ? null : news.age + silent;
   const [kind, text] =
     silent > (document.hidden ? 30 : 15)
-      ? ["stopped", format(messages.silent, { time: clockTime(live.heard / 1000) })]
+      ? ["stopped", format(messages.silent, { time: clockTime(Date.now() / 1000 - silent) })]
       : news.problem
         ? ["stopped", news.problem]
         : news.busy && news.at - news.busy > 30

@@ -16,7 +16,7 @@ export function announce() {
   clearTimeout(announceTimer);
   announceTimer = setTimeout(
     () => {
-      announcedAt = Date.now();
+      announcedAt = performance.now();
       const slice = state.topic === null ? state.slice : nearestActive(state.slice, state.topic);
       $("#speak").textContent = format(messages.speak, {
         date: page.labels[state.slice],
@@ -28,7 +28,7 @@ export function announce() {
       });
       if (isZoomed()) $("#speak").append(" " + zoomSentence());
     },
-    Math.max(250, 1000 - (Date.now() - announcedAt)),
+    Math.max(250, 1000 - (performance.now() - announcedAt)),
   );
 }
 

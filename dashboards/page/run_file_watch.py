@@ -17,6 +17,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from vmfstream.clock import now
 from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.looks.escape import clean, for_json
 from vmfstream.dashboards.page.compression import ArrayTable
@@ -128,7 +129,7 @@ class RunFileWatch:
         self._reader: Reader | None = None
         self._layout = StableLayout()
         self._states: list[RunFileCopy] = []
-        self._next = 0.0
+        self._next = self._since = 0.0
 
     def poll(self) -> dict[str, Any]:
         """Return the state that pages ask for every two seconds; the file is opened only if it has changed."""
@@ -137,9 +138,11 @@ class RunFileWatch:
             look = self._found
         pulse, part = look.pulse, look.open
         written = pulse.written.replace(tzinfo=UTC).timestamp() if pulse and pulse.written else None
+        # by the clock, which may have been set back since, and by what this process saw
+        ages = None if written is None else (now() - written, time.monotonic() - self._since)
         return {
-            "age": None if written is None else max(0.0, time.time() - written),
-            "at": time.time(),
+            "age": None if ages is None else max(0.0, *ages),
+            "at": now(),
             "busy": look.busy,
             "epoch": -1 if pulse is None else pulse.epoch,
             "finished": pulse is not None and pulse.finished,
@@ -167,8 +170,8 @@ class RunFileWatch:
                     self._found = _failed(self._found, error)
                 else:
                     self._states = [*self._states[-1:], state]
-                now = time.monotonic()
-                self._next = now + max(_APART, _APART_TIMES * (now - began))
+                ended = time.monotonic()
+                self._next = ended + max(_APART, _APART_TIMES * (ended - began))
             return state
 
     def state(self, stamp: str) -> RunFileCopy | None:
@@ -187,7 +190,10 @@ class RunFileWatch:
         self.looks += 1
         try:
             self._reader = self._reader or Reader(self.run_file, timeout=_PATIENCE)
-            self._found = PollResult(self._reader.status(), self._reader.open_slice())
+            found = PollResult(self._reader.status(), self._reader.open_slice())
+            if self._found.pulse is None or found.pulse != self._found.pulse:
+                self._since = time.monotonic()
+            self._found = found
             self._seen = seen
         except VmfstreamError as error:
             self._found = _failed(self._found, error)
@@ -202,7 +208,7 @@ def stamp_of(pulse: RunStatus) -> str:
 def _failed(look: PollResult, error: VmfstreamError) -> PollResult:
     """Keep what was known; a locked file is busy, one in an older format is being migrated."""
     if isinstance(error, StoreLocked):
-        return PollResult(look.pulse, look.open, "", look.busy or time.time())
+        return PollResult(look.pulse, look.open, "", look.busy or now())
     problem = phrases.migrating() if isinstance(error, FormatVersion) else clean(str(error), 300)
     return PollResult(look.pulse, look.open, problem, None)
 

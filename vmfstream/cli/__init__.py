@@ -39,6 +39,9 @@ def main() -> None:
     except VmfstreamError as error:
         tell_error(str(error))
         sys.exit(1)
+    except MemoryError as error:
+        tell_error(f"not enough memory ({error}); a run takes less with fewer --topics or a smaller --vocabulary")
+        sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)

@@ -110,6 +110,9 @@ def counted(number: int, noun: str) -> str:
 FEW_SLICES, MANY_DOCUMENTS = 2, 200
 """Slices that show no change of topics, and documents that are enough for more slices."""
 
+MANY_SLICES, FEW_DOCUMENTS = 500, 20
+"""Slices of which each costs an end, rows and room on the page, and mean documents that are too few for that."""
+
 LONG_GAP, FAR = 20, 10
 """Slices without documents that are told if they are also so many times as long as all others together."""
 
@@ -125,8 +128,20 @@ _SHORTER = {
 }
 
 
+_LONGER = {
+    "minute": "hour",
+    "hour": "day",
+    "day": "week",
+    "week": "month",
+    "fortnight": "month",
+    "month": "year",
+    "quarter": "year",
+    "year": "decade",
+}
+
+
 def told_of_slices(run_file: Path) -> Iterator[str]:
-    """Say what to do if a run that ended has too few slices to see topics change, or has some far from all others."""
+    """Say what to do if a run that ended has slices that are too long or too short, or some far from all others."""
     from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
@@ -138,6 +153,18 @@ def told_of_slices(run_file: Path) -> Iterator[str]:
         yield (
             f"{counted(found, 'slice')} ({length}): too few to see topics change; try {shorter}a number of documents, "
             "such as --slices 100, with another --out"
+        )
+    yield from told_of_short_slices(found, documents, length)
+
+
+def told_of_short_slices(slices: int, documents: int, length: str) -> Iterator[str]:
+    """Say what to do if so many ``slices`` of a ``length`` hold few ``documents`` each."""
+    if slices >= MANY_SLICES and documents < FEW_DOCUMENTS * slices:
+        longer = f"--slices {_LONGER[length]}, or " if length in _LONGER else ""
+        yield (
+            f"{counted(slices, 'slice')} ({length}) of {documents / slices:.1f} documents on average: each takes about "
+            f"as much time, run file and page as one of a hundred; try {longer}a number of documents, such as "
+            "--slices 100, with another --out"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import orjson
 
+from vmfstream.clock import now
 from vmfstream.engine.observers.latency import Latency
 from vmfstream.text.top_words import topic_name
 
@@ -58,7 +58,7 @@ class LabelMessages:
         recent: RecentRecords | None = None,
     ) -> None:
         self._source, self._options, self._topic, self._format = source, options, topic, format
-        self._latency, self._recent, self._began = latency, recent, time.time()
+        self._latency, self._recent, self._began = latency, recent, now()
         self._reader: MessageReader | None = None
         self._written: list[int] = []
 
@@ -90,7 +90,7 @@ class LabelMessages:
         written = np.array(self._written, np.float64) / 1e3
         self._written = []
         self._latency.sent += len(written)
-        self._latency.add(np.maximum(time.time() - written[written >= self._began], 0.0))
+        self._latency.add(np.maximum(now() - written[written >= self._began], 0.0))
         self._latency.epoch = max(self._latency.epoch, epoch)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from vmfstream import __version__
 from vmfstream.engine.loop.reading import reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Observer
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.engine.runtime_tuning import tuned_runtime
+from vmfstream.engine.runtime_tuning import memory_there, tuned_runtime
 from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
 from vmfstream.online.settings import TrackerSettings
@@ -318,6 +318,10 @@ class RunSettings:
             tokeniser=self._tokeniser(cut),
         )
 
+    def most_bytes(self) -> int:
+        """Return about how much memory topics may take, once the vocabulary is full; 0 for embedded texts."""
+        return 0 if self.embed else 4 * _ARRAYS * self.topics * (self.dimension or self.vocabulary)
+
     def tracker(self) -> TrackerSettings:
         """Return the settings of the tracker."""
         return replace(
@@ -370,6 +374,9 @@ AHEAD = 2**25
 
 STORY_WINDOW = 300
 """Documents after which a document gets its second story."""
+
+_ARRAYS = 64
+"""Arrays of words times topics in float32 that are held at once: 60 were measured with 500 topics of 32,000 words."""
 
 _LAST_NAMES = 60.0
 """Seconds that a namer has for what it was not asked or has not answered when the stream ends."""
@@ -494,6 +501,7 @@ def follow(
             from vmfstream.engine.scale.ranged_batches import RangedBatches
 
             batches = RangedBatches(source, codec, cut, settings.encoder, executor)
+        _check_memory(settings)
         made = source, settings.encoder(), settings.new_model(), store, cut, batches
         engine = Engine(*made, resumed=checkpoint, seeding=settings.seeding(), namer=namer)
         stack.enter_context(tuned_runtime())
@@ -504,6 +512,20 @@ def follow(
         if engine.finished and isinstance(store, RunFile):
             store.compact()
     return engine
+
+
+def _check_memory(settings: RunSettings) -> None:
+    """Warn if the machine may have too little memory for as many topics and words as a run may have."""
+    need, there = settings.most_bytes(), memory_there()
+    if there is not None and need > there:
+        log.warning(
+            "%d topics of %d words may take %.0f GiB once there are so many, and there are %.0f GiB; --topics and "
+            "--vocabulary bound both",
+            settings.topics,
+            settings.dimension or settings.vocabulary,
+            need / 2**30,
+            there / 2**30,
+        )
 
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:

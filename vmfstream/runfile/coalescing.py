@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from vmfstream.clock import now
 from vmfstream.records import Commit, Position, Sampled, SmoothedDocuments
 from vmfstream.runfile.rows import Frame, frames
 
@@ -69,7 +70,7 @@ def _summed(commits: Sequence[Commit]) -> Mapping[str, float]:
 
 def _start_times(commits: Sequence[Commit]) -> list[datetime]:
     """Return when each epoch began, if each followed the one before without a gap."""
-    at, found = datetime.now(UTC), list[datetime]()
+    at, found = datetime.fromtimestamp(now(), UTC), list[datetime]()
     for one in reversed(commits):
         at -= timedelta(seconds=one.epoch.seconds)
         found.append(at)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
+from kafka.errors import KafkaConnectionError
 
+from vmfstream.connectors.kafka.client import explain_errors
 from vmfstream.connectors.kafka.options import PREFIX, ClientOptions, TopicAddress, parse_address, read_options
 from vmfstream.errors import InputError
 
@@ -46,10 +49,15 @@ def test_what_is_no_place(url: str, says: str) -> None:
 
 def test_options_of_file_and_environment(tmp_path: Path) -> None:
     file = tmp_path / "k.toml"
-    file.write_text('[kafka]\nsecurity_protocol = "SASL_SSL"\nssl_check_hostname = false\nfetch_max_bytes = 5\n')
+    file.write_text(
+        '[kafka]\nsecurity_protocol = "SASL_SSL"\nsasl_mechanism = "PLAIN"\nsasl_plain_username = "me"\n'
+        "ssl_check_hostname = false\nfetch_max_bytes = 5\n"
+    )
     found = read_options(file, {PREFIX + "SASL_PLAIN_PASSWORD": "p", PREFIX + "FETCH_MAX_BYTES": "7", "OTHER": "x"})
     assert found.shared == {
         "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "me",
         "ssl_check_hostname": False,
         "sasl_plain_password": "p",
     }
@@ -67,6 +75,22 @@ def test_options_of_file_and_environment(tmp_path: Path) -> None:
         ("[kafka]\nssl_password = 7777\n", "ssl_password: expected a text$"),
         ("[kafka]\nfetch_max_bytes = 'many'\n", "fetch_max_bytes: expected a whole number, got 'many'"),
         ("[kafka]\nssl_check_hostname = 'maybe'\n", "ssl_check_hostname: expected true or false, got 'maybe'"),
+        ("[kafka]\nsecurity_protocol = 'TLS'\n", "security_protocol: expected one of PLAINTEXT, SSL, .*, got 'TLS'"),
+        ("[kafka]\nssl_cafile = 'x.pem'\n", "ssl_cafile needs security_protocol SSL or SASL_SSL; with PLAINTEXT it"),
+        (
+            "[kafka]\nsasl_mechanism = 'PLAIN'\nsasl_plain_password = 'hunter2'\nsecurity_protocol = 'SSL'\n",
+            "sasl_mechanism needs security_protocol SASL_PLAINTEXT or SASL_SSL; with SSL it",
+        ),
+        ("[kafka]\nsecurity_protocol = 'SASL_SSL'\n", "security_protocol SASL_SSL needs sasl_mechanism too"),
+        (
+            "[kafka]\nsecurity_protocol = 'SASL_SSL'\nsasl_mechanism = 'SCRAM-SHA-512'\n"
+            "sasl_plain_password = 'hunter2'\n",
+            "security_protocol SASL_SSL needs sasl_plain_username too",
+        ),
+        (
+            "[kafka]\nsecurity_protocol = 'SSL'\nssl_cafile = '/no/x.pem'\n",
+            "ssl_cafile: cannot read /no/x.pem: No such",
+        ),
     ],
 )
 def test_options_that_are_none(tmp_path: Path, text: str, says: str) -> None:
@@ -84,3 +108,30 @@ def test_passwords_are_never_shown() -> None:
     options = ClientOptions({"sasl_plain_password": "hunter2", "proxy_url": "socks5://u:pw@h", "client_id": "me"})
     assert "hunter2" not in repr(options)
     assert options.cleaned("hunter2 via socks5://u:pw@h by me") == "*** via *** by me"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "reason", "says"),
+    [
+        ("SSL", "self-signed certificate", "not accepted: self-signed certificate; ssl_cafile names the file"),
+        ("SSL", "certificate has expired", "not accepted: certificate has expired; it must be renewed, or a clock"),
+        ("SSL", "Hostname mismatch, certificate is not valid for 'h'.", "not valid for 'h'; use one of the names"),
+        ("SSL", "EOF", "does not speak TLS at this port"),
+        ("PLAINTEXT", "closed", "closes the connection; it may ask for TLS"),
+        ("PLAINTEXT", "", "does not answer: nobody there"),
+    ],
+)
+def test_refused_handshakes_are_explained(protocol: str, reason: str, says: str) -> None:
+    said = {
+        "EOF": "Handshake failed: [SSL: UNEXPECTED_EOF] EOF occurred in violation of protocol (_ssl.c:1006)",
+        "closed": "KafkaConnectionError: socket disconnected (backoff 2.08 secs)",
+        "": "nobody there",
+    }.get(reason, f"Handshake failed: [SSL: X] certificate verify failed: {reason} (_ssl.c:1006) (backoff 1.65 secs)")
+
+    def refuse() -> None:
+        with explain_errors(parse_address("kafka://h/t"), ClientOptions({"security_protocol": protocol})):
+            logging.getLogger("kafka").warning(said)
+            raise KafkaConnectionError
+
+    with pytest.raises(InputError, match=f"^kafka://h:9092/t .*{says}"):
+        refuse()

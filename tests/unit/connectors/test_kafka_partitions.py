@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.connectors.codecs import FieldCodec, Refusal
 from vmfstream.connectors.kafka.partitions import Partition, RecordColumns, take_earliest
@@ -109,3 +110,19 @@ def test_times_of_messages_are_taken_for_utc() -> None:
     document = FieldCodec().decode(made)
     assert isinstance(document, Document)
     assert document.time == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+
+def test_of_a_thousand_partitions_only_those_with_messages_are_asked() -> None:
+    class Counted(Partition):
+        asked = 0
+
+        def times_until(self, horizon: int | None, most: int) -> NDArray[np.int64]:
+            Counted.asked += 1
+            return super().times_until(horizon, most)
+
+    parts: list[Partition] = [Counted(str(number)) for number in range(1000)]
+    assert (taken(parts, 10), Counted.asked) == ([], 0)
+    parts[500].add(records([5, 6]), 100, False, 100)
+    parts[7].add(records([6]), 100, False, 100)
+    assert taken(parts, 10) == [("500", 0), ("7", 0), ("500", 1)]
+    assert Counted.asked == 2

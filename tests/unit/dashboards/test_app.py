@@ -107,6 +107,16 @@ def test_a_poll_opens_the_run_file_only_after_a_change(run_file: Path) -> None:
     assert watch.looks == 2
 
 
+def test_a_clock_that_is_set_back_does_not_make_a_run_young(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = [100.0]
+    monkeypatch.setattr("vmfstream.dashboards.page.run_file_watch.time.monotonic", lambda: passed[0])
+    monkeypatch.setattr("vmfstream.dashboards.page.run_file_watch.now", lambda: 0.0)  # 1970
+    watch = RunFileWatch(kept)
+    assert watch.poll()["age"] == 0.0
+    passed[0] = 1000.0
+    assert watch.poll()["age"] == 900.0
+
+
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     run_file = tmp_path / "run.duckdb"
     writer, todo = RunFile(run_file), commits(6)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vmfstream.clock import SteadyClock
 from vmfstream.engine.loop.admission import (
     NEIGHBOURS,
     NO_DOCUMENT,
@@ -152,3 +153,10 @@ def test_more_messages_change_nothing_that_is_not_open(seed: int) -> None:
         np.testing.assert_array_equal(found[0].decision, found[1].decision)
         assert found[0].next_slice == found[1].next_slice
     assert waited > 0
+
+
+def test_a_clock_that_is_set_back_makes_no_time_unbelievable(monkeypatch: pytest.MonkeyPatch) -> None:
+    wall = iter([1.75e9, 0.0])  # the clock of 2025 is set to 1970
+    monkeypatch.setattr("vmfstream.engine.loop.admission.now", SteadyClock(lambda: next(wall), lambda: 5.0))
+    before, after = Doubt.now(YEAR, 16), Doubt.now(YEAR, 16)
+    assert before == after == Doubt(16, 2026)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import fields, replace
 from math import inf
 from pathlib import Path
@@ -20,7 +20,7 @@ from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
 from vmfstream.engine.run import RunSettings, agree, evaluate, follow
-from vmfstream.engine.runtime_tuning import tuned_runtime
+from vmfstream.engine.runtime_tuning import memory_there, tuned_runtime
 from vmfstream.errors import InputError
 from vmfstream.online.settings import BirthSettings, TrackerSettings, WindowSettings
 from vmfstream.records import Commit
@@ -257,3 +257,33 @@ def test_forgotten_words_change_no_comparison() -> None:
     small, large = (evaluate(MemorySource(items), FieldCodec(), replace(SETTINGS, vocabulary=v)) for v in (24, 50_000))
     for few, all_ in zip(small.rows, large.rows, strict=True):
         assert few.scores == pytest.approx(all_.scores)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gib", "told"),
+    [
+        (RunSettings(), 1, False),
+        (RunSettings(topics=500, vocabulary=500_000), 16, True),
+        (RunSettings(topics=500, vocabulary=500_000), 64, False),
+        (RunSettings(topics=500, vocabulary=500_000, embed="wordllama"), 1, False),
+        (RunSettings(topics=500, vocabulary=500_000, dimension=384), 1, False),
+    ],
+)
+def test_too_little_memory_is_told_beforehand(
+    settings: RunSettings, gib: int, told: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vmfstream.engine.run.memory_there", lambda: gib * 2**30)
+    with closing(MemorySource([])) as source:
+        follow(source, FieldCodec(), MemoryStore(), settings)
+    said = "500 topics of 500000 words may take 60 GiB once there are so many, and there are 16 GiB; --topics and"
+    assert (said in caplog.text) == told
+
+
+def test_memory_is_that_of_the_machine_or_of_its_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr("vmfstream.engine.runtime_tuning.LIMIT", limit)
+    machine = memory_there()
+    limit.write_text("max\n")
+    assert memory_there() == machine
+    limit.write_text("4096\n")
+    assert memory_there() == 4096

@@ -243,3 +243,24 @@ def test_documents_far_from_all_others_are_told(slices: list[int], told: str) ->
     times = np.full(index.size, np.datetime64("NaT"), "datetime64[us]")
     frame = SliceFrame(index, label, times, times, np.full(index.size, 5), none, np.zeros(index.size, np.bool_))
     assert [line.split(";")[0] for line in doctor.told_of_far_slices(frame)] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("slices", "documents", "length", "told"),
+    [
+        (
+            2675,
+            2675,
+            "hour",
+            "2,675 slices .hour. of 1.0 documents on average: .*; try --slices day, or a number of doc",
+        ),
+        (500, 9_999, "250", "500 slices .* of 20.0 documents on average: .*; try a number of documents, such as"),
+        (500, 10_000, "hour", None),
+        (499, 499, "hour", None),
+        (0, 0, "hour", None),
+    ],
+)
+def test_slices_that_are_too_short_are_told(slices: int, documents: int, length: str, told: str | None) -> None:
+    said = list(doctor.told_of_short_slices(slices, documents, length))
+    assert len(said) == (told is not None)
+    assert told is None or re.match(told, said[0])

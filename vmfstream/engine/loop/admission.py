@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.clock import now
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Documents, Rejected
 
@@ -116,8 +117,8 @@ class Doubt:
 
     @classmethod
     def now(cls, slicing: Slicing, max_gap: int) -> Doubt:
-        """Doubt by the clock; times up to one slice after now are believed."""
-        return cls(max_gap, 0 if slicing.documents else slicing.index(datetime.now(UTC)) + 1)
+        """Doubt by the clock, as if it was never set back; times up to one slice after now are believed."""
+        return cls(max_gap, 0 if slicing.documents else slicing.index(datetime.fromtimestamp(now(), UTC)) + 1)
 
     def believed(self, slices: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which messages have a time that is believed, (N,); those without a document have none.
