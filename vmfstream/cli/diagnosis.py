@@ -162,9 +162,9 @@ def told_of_short_slices(slices: int, documents: int, length: str) -> Iterator[s
     if slices >= MANY_SLICES and documents < FEW_DOCUMENTS * slices:
         longer = f"--slices {_LONGER[length]}, or " if length in _LONGER else ""
         yield (
-            f"{counted(slices, 'slice')} ({length}) of {documents / slices:.1f} documents on average: each takes about "
-            f"as much time, run file and page as one of a hundred; try {longer}a number of documents, such as "
-            "--slices 100, with another --out"
+            f"{counted(slices, 'slice')} ({length}) of {documents / slices:.1f} documents on average: each takes "
+            f"the time of a slice end, rows of the run file and room on the page; "
+            f"try {longer}a number of documents, such as --slices 100, with another --out"
         )
 
 
