@@ -2,8 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-# two processes; tests that share a broker or a browser stay in one of them
-PYTEST := $(BIN)/pytest -q -n 2 --durations=15
+PYTEST := $(BIN)/pytest -q --durations=15
 
 # the extras that tests need
 TESTED := test,stemming,embeddings,dask,docs
@@ -17,7 +16,7 @@ demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run 
 	$(BIN)/vmfstream demo --out demo
 
 test: $(VENV)/.installed-test  ## what shows most mistakes in a few minutes; needs no data, no Java and no browser
-	$(PYTEST) --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
+	$(PYTEST) -n 2 --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
 
 test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproject.toml allows; test-all has the newest
 	$(PYTHON) -m venv .venv-lowest
@@ -27,9 +26,10 @@ test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproj
 	$(MAKE) test VENV=.venv-lowest
 
 test-all: $(VENV)/.installed-test chromium  ## everything that must hold: also programs, browser, Kafka, real data
-	@# beside the types, the demo compiles what both test processes and their programs would compile again each
+	@# beside the types, the demo compiles what the test processes and their programs would compile again each
 	$(MAKE) --no-print-directory -j2 lint lint-js demo
-	$(PYTEST) --dist loadgroup --no-loadscope-reorder
+	@# one process more than cores, since tests of brokers and browsers often wait; each kind stays in one of them
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test  ## format, mistakes and types
 	$(BIN)/ruff check .
