@@ -47,11 +47,16 @@ def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return out.reshape(x.shape[0], *vectors.shape[1:])
 
 
+MOST_KEPT = 1000
+"""Documents whose products with all others are kept: 64 MB for the 8,000 documents that a search has at most."""
+
+
 class Pairs:
     """Products of pairs of documents by lists of the documents that hold a word.
 
     Those of a document with all others are computed when it is first among the members, and kept: groups of the same
-    documents are tried again and again. That takes 8 N bytes for each that ever was.
+    documents are tried again and again. Those of `MOST_KEPT` documents are kept, 8 N bytes each; before there are more,
+    all are forgotten.
 
     Parameters
     ----------
@@ -74,16 +79,21 @@ class Pairs:
             dots = np.asarray(x[members] @ x.T, np.float64)
             dots[np.arange(len(members)), members] = 0.0
             return dots.sum(axis=0), dots.max(axis=0)
-        self._learn(x, members[self._place[members] < 0])
         total, largest = np.zeros(x.shape[0]), np.full(x.shape[0], -np.inf)
-        _sum_and_largest(self._dots, self._place[members], total, largest)
+        for begin in range(0, len(members), MOST_KEPT):
+            some = members[begin : begin + MOST_KEPT]
+            self._learn(x, some)
+            _sum_and_largest(self._dots, self._place[some], total, largest)
         return total, largest
 
-    def _learn(self, x: csr_array, new: NDArray[np.intp]) -> None:
-        """Compute the products of ``new`` documents with all."""
+    def _learn(self, x: csr_array, members: NDArray[np.intp]) -> None:
+        """Compute the products of those of the ``members`` whose are not kept with all documents."""
+        new = members[self._place[members] < 0]
+        if self._known + len(new) > MOST_KEPT:
+            self._place[:], self._known, new = -1, 0, members
         words, needed = self._words, self._known + len(new)
         if needed > len(self._dots):
-            more = np.empty((max(needed, 2 * len(self._dots)), x.shape[0]))
+            more = np.empty((min(max(needed, 2 * len(self._dots)), MOST_KEPT), x.shape[0]))
             more[: self._known] = self._dots[: self._known]
             self._dots = more
         self._place[new] = np.arange(self._known, needed)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.mixtures.columns import column_products, length_of, square_of
+from vmfstream.online import document_sums
 from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 
 
@@ -49,13 +50,16 @@ def test_a_row_is_left_out_of_its_own_products(*, sparse: bool) -> None:
     assert total[0] == pytest.approx(dots[0].sum(), abs=1e-6)
 
 
-def test_products_that_are_kept_are_those_computed_anew() -> None:
+@pytest.mark.parametrize("most", [1, 4, 1000])
+def test_products_that_are_kept_are_those_computed_anew(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     x = csr_array(rows())
+    groups = [np.array(members) for members in ([3, 8], [8, 1, 5], [0, 3, 30, 31, 32, 33], [1, 33], [3, 8])]
+    anew = [Pairs(x).with_others(members) for members in groups]
+    monkeypatch.setattr(document_sums, "MOST_KEPT", most)
     kept = Pairs(x)
-    for members in ([3, 8], [8, 1, 5], [0, 3, 30, 31, 32, 33], [1, 33]):
-        anew = Pairs(x).with_others(np.array(members))
-        for found, expected in zip(kept.with_others(np.array(members)), anew, strict=True):
-            np.testing.assert_array_equal(found, expected)
+    for members, expected in zip(groups, anew, strict=True):
+        for found, one in zip(kept.with_others(members), expected, strict=True):
+            np.testing.assert_array_equal(found, one)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
