@@ -116,7 +116,7 @@ class Vocabulary:
         given = [*stop_words_of(stop_words), *extra_stop_words]
         found = WordTable(sum(map(len, given)) + 1)
         self.tokeniser.runs(given, found)
-        stops = sorted(map(found.word, range(len(found))))
+        stops = sorted(found.texts(np.arange(len(found))))
         self._stops = len(stops)
         self._stop_digest = hashlib.blake2b("\n".join(stops).encode(), digest_size=8).hexdigest()
         # the surface forms, stop words first; without stemming a form is a term
