@@ -18,10 +18,11 @@ function drawLineage(changed) {
   if (!page.lineage[state.reading].left) lineage.scope = "top";
   const width = lineage.element.clientWidth;
   const key = `lineage/${state.reading}/${lineage.scope}/${width < 900 ? "phone" : "wide"}`;
-  return showFigure("lineage", key, (fig) => {
+  return showFigure("lineage", key, (drawn) => {
+    const fig = drawn && session.printing ? onOneSheet(drawn) : drawn;
+    lineage.fig = fig;
     lineage.element.parentElement.hidden = !fig;
-    lineage.fig = fig && session.printing ? onOneSheet(fig) : fig;
-    if (!(fig = lineage.fig)) return;
+    if (!fig) return;
     const tall = lineage.scope === "all";
     const axis = lineage.element.querySelector(".axis");
     fig.layout.width = width;

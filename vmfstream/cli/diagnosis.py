@@ -163,7 +163,7 @@ def told_of_short_slices(slices: int, documents: int, length: str) -> Iterator[s
         longer = f"--slices {_LONGER[length]}, or " if length in _LONGER else ""
         yield (
             f"{counted(slices, 'slice')} ({length}) of {documents / slices:.1f} documents on average: each takes "
-            f"the time of a slice end, rows of the run file and room on the page; "
+            "the time of a slice end, rows of the run file and room on the page; "
             f"try {longer}a number of documents, such as --slices 100, with another --out"
         )
 
