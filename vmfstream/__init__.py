@@ -41,7 +41,6 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from vmfstream.frozen.model import FrozenModel
     from vmfstream.topic_tracker.tracker import TopicTracker
 
-__version__ = _version("vmfstream")
+__version__ = "0.1.0"
 
 __all__ = [
     "AngularCentralGaussian",

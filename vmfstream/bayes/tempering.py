@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from vmfstream.arrays import Vector
@@ -38,6 +37,8 @@ def fitted_inverse_temperature(scores: Vector, labels: NDArray[np.integer]) -> f
     -----
     The mean of log softmax(beta scores)[label] is concave in beta.
     """
+    from scipy.optimize import minimize_scalar
+
     scores, labels = np.asarray(scores, np.float64), np.asarray(labels)
     if scores.ndim != 2 or labels.shape != scores.shape[:1] or not len(labels):
         raise ValueError(f"labels: expected one for each of {len(scores)} documents, got the shape {labels.shape}")

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import (
@@ -296,6 +295,8 @@ def _estimate(d: int, length: float, n: float, q: float, estimator: Estimator) -
         return float(inv_bessel_ratio(d, min(max(math.sqrt(max(squared, 0.0)), R_MIN), R_MAX)))
     if length * length <= n:
         return low
+
+    from scipy.optimize import brentq
 
     def gap(log_kappa: float) -> float:
         kappa = math.exp(log_kappa)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_dots, column_norms, column_products, square_of
@@ -68,6 +67,8 @@ def match(shared: NDArray[np.float64], seeds: int = 0) -> NDArray[np.int64]:
     shared : (K, K') documents that old and new topics share, K' >= K.
     seeds : so many first topics stay where they are.
     """
+    from scipy.optimize import linear_sum_assignment
+
     _, others = linear_sum_assignment(shared[seeds:, seeds:], maximize=True)
     chosen = np.append(np.arange(seeds), seeds + others)
     return np.append(chosen, np.setdiff1d(np.arange(shared.shape[1]), chosen))

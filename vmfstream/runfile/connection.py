@@ -70,9 +70,9 @@ def connected(path: Path, *, read_only: bool, timeout: float) -> Iterator[duckdb
     StoreLocked
         If the file is still held after ``timeout``.
     InputError
-        If there is no such file (read only) or folder, or DuckDB cannot open it, or the disk is full.
+        If there is no such file or folder, or DuckDB cannot open it, or the disk is full.
     """
-    _check_path(path, read_only)
+    _check_path(path)
     if read_only:
         connection = _open(path, timeout, lambda: duckdb.connect(path, read_only=True, config=_CLOSED))
         try:
@@ -80,8 +80,6 @@ def connected(path: Path, *, read_only: bool, timeout: float) -> Iterator[duckdb
         finally:
             _close(path, connection)
         return
-    if not path.exists():
-        _create(path, timeout)
     with _writing(path, timeout) as connection:
         yield connection
 
@@ -138,7 +136,7 @@ def connected_alone(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     InputError
         As `connected`.
     """
-    _check_path(path, read_only=True)
+    _check_path(path)
 
     def connect() -> duckdb.DuckDBPyConnection:
         if _open_here[path]:
@@ -164,17 +162,49 @@ def quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _create(path: Path, timeout: float) -> None:
-    """Make an empty file, which is there as a whole or not at all."""
+def created(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> bool:
+    """Make the file if there is none, with what ``fill`` writes; it is there as a whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Resolved.
+    fill : callable
+        Called with the connection of the new file; it commits what it writes.
+
+    Returns
+    -------
+    bool
+        Whether the file was made; False if there was one.
+
+    Raises
+    ------
+    StoreLocked
+        If another process holds the lease of the file.
+    InputError
+        If there is no such folder, or it cannot be written, or the disk is full.
+    """
+    _check_folder(path)
+    if path.exists():
+        return False
     part = path.with_name(path.name + ".new")
     try:
         with lease(path):
+            if path.exists():
+                return False  # another process made it meanwhile
             remove(part)
-            _close(part, _open(part, timeout, lambda: duckdb.connect(part, config=_WRITING)))
+            connection = _open(part, 0.0, lambda: duckdb.connect(part, config=_WRITING))
+            try:
+                with _explained(path):
+                    fill(connection)
+                    connection.execute("checkpoint")
+            finally:
+                _close(part, connection)
             part.replace(path)
             sync_folder(path.parent)
     except OSError as error:
         raise inaccessible(path, error) from error
+    return True
 
 
 @contextmanager
@@ -193,7 +223,16 @@ def explain(error: duckdb.Error) -> str:
     return str(error).partition("\n")[0].partition(". See also")[0]
 
 
-def _check_path(path: Path, read_only: bool) -> None:
+def _check_path(path: Path) -> None:
+    _check_folder(path)
+    try:
+        if not path.exists():
+            raise InputError(f"there is no run file at {path}")
+    except OSError as error:
+        raise inaccessible(path, error) from error
+
+
+def _check_folder(path: Path) -> None:
     try:
         if path.is_dir():
             raise InputError(f"the run file must be a file, {path} is a folder")
@@ -201,8 +240,6 @@ def _check_path(path: Path, read_only: bool) -> None:
             raise InputError(
                 f"the folder of the run file does not exist: {path.parent} (create it, or choose another path)"
             )
-        if read_only and not path.exists():
-            raise InputError(f"there is no run file at {path}")
     except OSError as error:
         raise inaccessible(path, error) from error
 

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -342,7 +343,7 @@ FINGERPRINT = "94910cfbe4a042e6"
 def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Bring the file to the program's format, each missing step in one transaction with its record.
 
-    An empty file gets all of them in one. A file of an older format is leased meanwhile, so that no run that writes it
+    An empty file gets the tables at once. A file of an older format is leased meanwhile, so that no run that writes it
     finds other tables than it knows.
 
     Raises
@@ -355,15 +356,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         If the run file has an older format and another process is writing it.
     """
     if not _tables(connection):
-        connection.begin()
-        connection.execute("""
-            create table meta(key varchar primary key, value varchar not null);
-            create table migration(name varchar primary key, applied_at timestamp not null);
-            insert into meta values ('format', '0');
-        """)
-        for number in range(len(MIGRATIONS)):
-            _migrate(connection, number)
-        connection.commit()
+        _create(connection)
         return
     stored = stored_format(connection, path)
     with lease(path) if 0 < stored < len(MIGRATIONS) else nullcontext():
@@ -373,12 +366,25 @@ def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
             connection.commit()
 
 
+def _create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make all tables in one transaction, with the record of every step."""
+    connection.begin()
+    connection.execute(files(__package__).joinpath("tables.sql").read_text("utf-8"))
+    connection.execute("insert into meta values ('format', ?)", [str(len(MIGRATIONS))])
+    names = [migrate.__name__ for migrate in MIGRATIONS]
+    connection.execute("insert into migration select unnest(?::varchar[]), ?", [names, _now()])
+    connection.commit()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
 def _migrate(connection: duckdb.DuckDBPyConnection, number: int) -> None:
     """Do one step, with its record, in the open transaction."""
     migrate = MIGRATIONS[number]
     migrate(connection)
-    now = datetime.now(UTC).replace(tzinfo=None)
-    connection.execute("insert into migration values (?, ?)", [migrate.__name__, now])
+    connection.execute("insert into migration values (?, ?)", [migrate.__name__, _now()])
     connection.execute("update meta set value = ? where key = 'format'", [str(number + 1)])
 
 

@@ -16,7 +16,7 @@ from vmfstream.records import Arrays, Checkpoint, Commit, Decision
 from vmfstream.runfile.arrays import pack, unpack
 from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.compaction import compact
-from vmfstream.runfile.connection import connected, explain
+from vmfstream.runfile.connection import connected, created, explain
 from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.rows import Frame, check_order, given_names
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify, widen
@@ -60,6 +60,8 @@ class RunFile:
         self._stored = time.perf_counter()  # when seconds were stored last
         self._unstored = 0.0  # what the last commit took after that
         self._inbox, self._run = Inbox(self.path), ""
+        if created(self.path, lambda connection: prepare(connection, self.path)):
+            return
         with connected(self.path, read_only=False, timeout=timeout) as connection:
             try:
                 prepare(connection, self.path)

@@ -19,7 +19,7 @@ from tests.unit.engine import documents as documents_module
 from tests.unit.engine.documents import OneByOne, document, engine, run, years
 from tests.unit.engine.parts import Parts, spread
 from tests.unit.engine.parts import run as run_ranged
-from tests.unit.runfile.records import commit, documents
+from tests.unit.runfile.records import commit, documents, of_format
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
@@ -29,7 +29,6 @@ from vmfstream.engine.run import RunSettings, agree, follow
 from vmfstream.errors import InputError
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.records import DocumentRows, Documents, SmoothedDocuments
-from vmfstream.runfile import schema
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.writer import RunFile
@@ -121,11 +120,8 @@ def test_the_run_file_has_them_in_order(tmp_path: Path) -> None:
 
 
 def test_a_file_of_before_there_were_any_goes_on_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "run.duckdb"
-    with pytest.MonkeyPatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:12])
-        older = RunFile(path)
-        older.settings({name: value for name, value in RunSettings(topics=3).as_text().items() if name != "documents"})
+    settings = {name: value for name, value in RunSettings(topics=3).as_text().items() if name != "documents"}
+    path = of_format(tmp_path / "run.duckdb", 12, **settings)
     Reader(path)
     with caplog.at_level(logging.WARNING):
         follow(

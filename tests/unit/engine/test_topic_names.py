@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
-import pytest
 
 from tests.unit.dashboards.fakes import gazette
+from tests.unit.runfile.records import of_format
 from vmfstream.dashboards.page.data import page_data
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.rows.topic_names import topic_name
-from vmfstream.runfile import schema
 from vmfstream.runfile.queries import NameFrame, Reader
-from vmfstream.runfile.writer import RunFile
 from vmfstream.topic_tracker.tracker import TopicTracker
 
 KOREA = [
@@ -67,11 +65,8 @@ def test_a_tracker_that_was_saved_goes_on_with_the_same_names(tmp_path: Path) ->
     assert (phrases.weight > 0).all()
 
 
-def test_a_run_file_of_before_has_no_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run.duckdb"
-    with monkeypatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:14])
-        RunFile(path).close()
+def test_a_run_file_of_before_has_no_names(tmp_path: Path) -> None:
+    path = of_format(tmp_path / "run.duckdb", 14)
     assert Reader(path).names().parts() == {}
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
+import duckdb
 import numpy as np
 
 from vmfstream.records import (
@@ -21,9 +23,21 @@ from vmfstream.records import (
     StoryRows,
     TopicRows,
 )
+from vmfstream.runfile import schema
 
 BEGINS = datetime(2024, 1, 1, tzinfo=UTC)
 ENDS = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def of_format(path: Path, number: int, **settings: str) -> Path:
+    """Write an empty run file of an earlier format, with settings."""
+    with duckdb.connect(path) as connection:
+        connection.execute("create table meta(key varchar primary key, value varchar not null)")
+        connection.execute("create table migration(name varchar primary key, applied_at timestamp not null)")
+        connection.executemany("insert into meta values (?, ?)", [["format", "0"], *map(list, settings.items())])
+        for step in range(number):
+            schema._migrate(connection, step)
+    return path
 
 
 def topic_rows(topics: Sequence[int] = (3, 7), words: int = 2, mark: str = "w") -> TopicRows:

@@ -37,6 +37,18 @@ def test_the_fingerprint_is_that_of_the_migrations() -> None:
         assert schema.fingerprint(schema._columns(connection)) == schema.FINGERPRINT
 
 
+def test_a_new_file_has_the_tables_that_the_migrations_make(tmp_path: Path) -> None:
+    made = "select lower(sql) from duckdb_tables() where table_name not in ('meta', 'migration') order by all"
+    with duckdb.connect() as connection:
+        for migrate in schema.MIGRATIONS:
+            migrate(connection)
+        expected = connection.execute(made).fetchall()
+    with duckdb.connect(RunFile(tmp_path / "run.duckdb").path) as connection:
+        assert connection.execute(made).fetchall() == expected
+        recorded = connection.execute("select name from migration").fetchall()
+    assert {name for (name,) in recorded} == {migrate.__name__ for migrate in schema.MIGRATIONS}
+
+
 @pytest.mark.parametrize("opened", [Reader, RunFile, read_stored])
 def test_a_view_in_place_of_a_table_is_refused(path: Path, opened: type[Reader]) -> None:
     secret = path.with_name("secret.txt")

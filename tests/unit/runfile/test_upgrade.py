@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from tests.unit.runfile.records import of_format
 from tests.unit.runfile.test_access import unprivileged
 from vmfstream import TopicTracker
 from vmfstream.dashboards.export import build_page
@@ -60,11 +61,8 @@ def test_reading_brings_a_file_up_to_date(tmp_path: Path) -> None:
     assert len(reader.snapshots().snapshot) == 3
 
 
-def test_events_of_stories_of_before_mergers_have_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run.duckdb"
-    with monkeypatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:11])
-        RunFile(path).close()
+def test_events_of_stories_of_before_mergers_have_no_other(tmp_path: Path) -> None:
+    path = of_format(tmp_path / "run.duckdb", 11)
     with duckdb.connect(path) as connection:
         connection.execute("insert into story_event values (2, 3, 'burst', 4, 50)")
     events = Reader(path).story_events()

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
+from tests.unit.runfile.records import of_format
 from vmfstream import metrics
-from vmfstream.runfile import schema
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import RunFile
 from vmfstream.text.coherence import cooccurrence
 from vmfstream.text.counts import Counts
 from vmfstream.topic_tracker.tracker import TopicTracker
@@ -126,11 +125,8 @@ def test_a_run_keeps_them_by_topic_and_slice(tmp_path: Path) -> None:
         assert getattr(frame, name).tolist() == [row[name] for row in tracker.topics()]
 
 
-def test_a_run_file_of_before_knows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run.duckdb"
-    with monkeypatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:13])
-        RunFile(path).close()
+def test_a_run_file_of_before_knows_none(tmp_path: Path) -> None:
+    path = of_format(tmp_path / "run.duckdb", 13)
     with duckdb.connect(path) as connection:
         connection.execute("insert into filtered (slice, topic, share) values (2001, 0, 1.0)")
     frame = Reader(path).quality()

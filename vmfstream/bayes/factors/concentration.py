@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 
 from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, located_grid, metropolis
@@ -282,6 +281,8 @@ def _integrate(d: int, n: float, t: float, prior: KappaPrior) -> tuple[float, fl
 
 
 def _mode(d: int, n: float, t: float, prior: KappaPrior) -> float:
+    from scipy.optimize import minimize_scalar
+
     u, f = _located(d, n, t, prior)
     top, step = float(u[f.argmax()]), float(u[1] - u[0])
 

@@ -16,7 +16,6 @@ from typing import Literal, Protocol, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import digamma, gammaln, logsumexp, polygamma, softmax
 
 from vmfstream.arrays import Vector
@@ -227,6 +226,7 @@ class DirichletWalk:
 
     def renewed(self, counts: Vector) -> Self:
         """Maximise over eta with q(pi_t) at its best, the likelihood of Dirichlet-multinomial counts; then set rho."""
+        from scipy.optimize import minimize
 
         def cost(flat: Vector) -> tuple[float, Vector]:
             eta = flat.reshape(counts.shape)
