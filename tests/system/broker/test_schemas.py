@@ -42,7 +42,7 @@ def test_avro_keys_and_tombstones(topics: Topics, start: Start, tmp_path: Path) 
         assert code == 0, err
         assert "sesame" not in out + err
         assert ask(run_file, "select reason from rejected order by source_offset") == [
-            ("id '0' was read before",),
+            ("read before: id '0'",),
             ("no value: a tombstone of key b'k3'",),
             ("not framed for a schema registry: begins with byte 0x7b instead of 0x00",),
             ("schema 99: the registry does not know it: Schema 99 not found",),

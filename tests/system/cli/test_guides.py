@@ -46,6 +46,8 @@ COMMANDS = {page.name: [one for one in shown(page) if not reason(one)] for page 
 REPEATED = "vmfstream replay papers.jsonl --slices year --html papers.html"
 """Stands on several pages and is run once for all of them."""
 
+README = (pages.ROOT / "README.md").read_text(encoding="utf-8")
+
 LEFT = {"tutorial.md", "python.md"}
 """Pages that tests/contract/test_docs.py runs as a whole."""
 
@@ -110,6 +112,17 @@ def test_commands_of_a_page_run(page: str, followed_newswire: Path, tmp_path: Pa
     for command in commands:
         if command != REPEATED:
             run(folder, adapted(command))
+
+
+def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    (block,) = [one.text for one in pages.blocks(README) if one.text.startswith("$ make demo")]
+    shown = [line for line in block.splitlines() if not line.startswith("$")]
+    printed = run(tmp_path, "vmfstream demo --out demo").replace(f"{tmp_path}/", "").splitlines()
+    number = re.compile(r"\d[\d,.]*")
+    assert [number.sub("#", line) for line in printed] == [number.sub("#", line) for line in shown]
+    values, wanted = ([float(one.replace(",", "")) for one in number.findall(" ".join(of))] for of in (printed, shown))
+    # other processors may round otherwise
+    assert values == pytest.approx(wanted, rel=0.02)
 
 
 @pytest.mark.browser

@@ -106,9 +106,10 @@ def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
         (1, "not JSON"),
         (
             2,
-            "time 2900-06-01T00:00:00+00:00 lies 900 slices ahead of the open one, and the next documents do not agree",
+            "too far ahead: 2900-06-01T00:00:00+00:00 lies 900 slices ahead of the open one, "
+            "and the next documents do not agree",
         ),
-        (3, "id '0' was read before"),
+        (3, "read before: id '0'"),
     ]
 
 

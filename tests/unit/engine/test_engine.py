@@ -152,7 +152,7 @@ def test_a_repeated_id_is_refused_within_its_distance() -> None:
     items = [*years({2001: 30}), document(29, 2001), document(3, 2001)]
     store = run(items, remembered_ids=20)
     rejected = [r for c in store.commits for r in c.rejected]
-    assert [(r.offset, r.reason) for r in rejected] == [(30, "id 'd29' was read before")]
+    assert [(r.offset, r.reason) for r in rejected] == [(30, "read before: id 'd29'")]
     assert closed(store)[0].n == 31
 
 
@@ -162,7 +162,7 @@ def test_a_repetition_is_recognised_by_the_run_that_continues() -> None:
     with pytest.raises(Aborted):
         engine([*items, ABORT], store, epoch_documents=25).run()
     engine([*items, items[3]], store, epoch_documents=25).run()
-    assert [r.reason for c in store.commits for r in c.rejected] == ["id 'd3' was read before"]
+    assert [r.reason for c in store.commits for r in c.rejected] == ["read before: id 'd3'"]
 
 
 def test_the_document_that_ends_a_slice_is_no_repetition() -> None:

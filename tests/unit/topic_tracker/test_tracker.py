@@ -169,7 +169,7 @@ def test_repeated_ids_are_left_out() -> None:
     tracker = TopicTracker(topics=3).learn(TEXTS, 2001, ids).learn(TEXTS[:5], 2001, ids[:5])
     tracker.finish()
     assert len(tracker.rejected) == 5
-    assert "'d0' was read before" in tracker.rejected[0].reason
+    assert tracker.rejected[0].reason == "read before: id 'd0'"
     assert sum(row["documents"] for row in tracker.topics()) == pytest.approx(60)
 
 

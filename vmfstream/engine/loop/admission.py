@@ -284,8 +284,8 @@ def separated(
             far = "far ahead of the others"
             if open_slice != NOT_BEGUN:
                 far = f"{slicing.index(document.time) - open_slice} slices ahead of the open one"
-            reason = f"time {document.time.isoformat()} lies {far}, and the next documents do not agree"
+            reason = f"too far ahead: {document.time.isoformat()} lies {far}, and the next documents do not agree"
         else:
-            reason = f"id {document.id!r} was read before"
+            reason = f"read before: id {document.id!r}"
         rejected.append(Rejected(document.part, document.offset, reason, document.title[:200]))
     return documents.take(range(len(documents)) if len(learnt) == len(documents) else learnt.tolist()), rejected
