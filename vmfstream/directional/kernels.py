@@ -116,7 +116,7 @@ def padded(k: int) -> int:
 def copied(m: NDArray[Any]) -> NDArray[Any]:
     """Return a copy of a matrix (d, kp) that lies like one of `zeros`."""
     d, kp = m.shape
-    out = zeros(d, kp, m.dtype)
+    out = empty(d, kp, m.dtype)
     np.copyto(out, m)
     return out
 
@@ -127,10 +127,19 @@ def zeros(d: int, kp: int, dtype: type[np.floating[Any]] | np.dtype[Any] = np.fl
     It lies in large pages of memory where the system has them: the rows of a document's words are far apart, and with
     small pages, each of which must be found, dot products take half as long again.
     """
-    itemsize = np.dtype(dtype).itemsize
+    return _in_large_pages(np.zeros, d, kp, np.dtype(dtype))
+
+
+def empty(d: int, kp: int, dtype: type[np.floating[Any]] | np.dtype[Any] = np.float32) -> NDArray[Any]:
+    """Return a matrix (d, kp) of ``dtype`` that lies like one of `zeros`, to be written as a whole."""
+    return _in_large_pages(np.empty, d, kp, np.dtype(dtype))
+
+
+def _in_large_pages(make: Callable[..., NDArray[Any]], d: int, kp: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    itemsize = dtype.itemsize
     if d * kp * itemsize < _PAGE // 2:
-        return np.zeros((d, kp), dtype)
-    room = np.zeros(max(d * kp * itemsize + _PAGE, 2 * _PAGE) // itemsize, dtype)  # numpy asks for them from 4 MiB on
+        return make((d, kp), dtype)
+    room = make(max(d * kp * itemsize + _PAGE, 2 * _PAGE) // itemsize, dtype)  # numpy asks for them from 4 MiB on
     first = -room.ctypes.data % _PAGE // itemsize
     return room[first : first + d * kp].reshape(d, kp)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.factors import beliefs
 from vmfstream.bayes.temporal.word_sums import RunningBelief, SliceSums
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
-from vmfstream.directional.kernels import zeros
+from vmfstream.directional.kernels import empty
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
@@ -159,7 +159,7 @@ def commit(state: TrackState, s: SliceSums | None, n: Vector, settings: TrackerS
         norms = beliefs.learned_norms(before, sums, state.kappa)
         lengths = conv_concentration(state.dim, norms, settings.persistences[j])
         factor = np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0.0)
-        out: Matrix = zeros(state.dim, state.kp)
+        out: Matrix = empty(state.dim, state.kp)
         beliefs.learned_scaled(before, sums, state.kappa, factor, out)
         return out
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.bayes.temporal.chain import convolve
-from vmfstream.directional.kernels import accumulate, copied, padded, zeros
+from vmfstream.directional.kernels import accumulate, copied, empty, padded
 from vmfstream.online.state import NEVER, Lifecycle, Matrix, Sample, TrackerSettings, TrackState, WindowSlice
 
 PER_TOPIC = (
@@ -73,20 +73,18 @@ def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> 
 
 def columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
     """Return the columns of a matrix with these numbers, zeros for -1."""
-    out = zeros(len(a), len(columns))
-    as_before = int(np.argmin(np.append(columns == np.arange(len(columns)), False)))
-    out[:, :as_before] = a[:, :as_before]
-    _put_columns(a, columns, as_before, out)
+    out: Matrix = empty(len(a), len(columns))
+    for begin, end, source in _runs(columns):
+        out[:, begin:end] = 0.0 if source < 0 else a[:, source : source + end - begin]
     return out
 
 
-@njit(cache=True, nogil=True)
-def _put_columns(a: Matrix, columns: NDArray[np.int64], first: int, out: Matrix) -> None:
-    """Put the columns with these numbers, from the ``first`` on, into a matrix of zeros."""
-    for i in range(a.shape[0]):
-        for j in range(first, len(columns)):
-            if columns[j] >= 0:
-                out[i, j] = a[i, columns[j]]
+def _runs(columns: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+    """Yield begin and end of columns that stay side by side, and where they begin now; -1 for new ones."""
+    apart = np.diff(columns) != (columns[:-1] >= 0)
+    bounds = np.concatenate([[0], np.flatnonzero(apart) + 1, [len(columns)]]).tolist()
+    for begin, end in pairwise(bounds):
+        yield begin, end, int(columns[begin])
 
 
 def documents_of(state: TrackState, column: int, slices: Sequence[WindowSlice]) -> Sample:

@@ -15,6 +15,7 @@ from vmfstream.online.belief import refreshed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack
+from vmfstream.online.topic_slots import columns_at
 
 
 def through_a_file(state: TrackState, settings: TrackerSettings = PLAIN) -> TrackState:
@@ -133,3 +134,9 @@ def test_stack_keeps_the_kind_of_rows() -> None:
     assert isinstance(both, np.ndarray)
     assert rows_of(both) == 80
     assert accumulate(stack([nothing, dense[:0]], 300), np.zeros((0, 16), np.float32)).shape == (300, 16)
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2], [0, 2, 3, -1], [-1, -1, 3, 4, 0], [-1, 0, 1, -1, 2], [4]])
+def test_columns_are_chosen_as_by_numpy(columns: list[int]) -> None:
+    a, chosen = np.random.default_rng(0).random((7, 5), np.float32), np.array(columns)
+    np.testing.assert_array_equal(columns_at(a, chosen), np.where(chosen >= 0, a[:, chosen], 0.0))

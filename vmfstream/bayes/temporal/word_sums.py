@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel import conv_concentration
-from vmfstream.directional.kernels import accumulate, zeros
+from vmfstream.directional.kernels import accumulate, empty, zeros
 from vmfstream.mixtures.columns import column_dots, column_products, square_of
 
 
@@ -206,7 +206,7 @@ class RunningBelief:
 
     def matrix(self, dtype: Any = np.float32) -> Any:
         """Return the vectors, (D, kp), as an array of their own."""
-        return _scaled_to(self._m, self._factor, zeros(len(self._m), self._m.shape[1], dtype))
+        return _scaled_to(self._m, self._factor, empty(len(self._m), self._m.shape[1], dtype))
 
 
 LEAST_FACTOR = 1e-100
