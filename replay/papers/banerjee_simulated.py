@@ -10,7 +10,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.replay.papers import banerjee_printed as printed
 from vmfstream.replay.papers.algorithms import DEBIASED, MARGINAL, OURS, OWN, SOFT, TIED, cluster
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
-from vmfstream.replay.papers.shown import Cell, Shown, Table, mean_and_spread
+from vmfstream.replay.papers.shown import Cell, Panel, Shown, Table, mean_and_spread, placed
 from vmfstream.replay.papers.work import Done, Result, Task
 
 ESTIMATORS = (SOFT, MARGINAL, DEBIASED, OWN)
@@ -33,6 +33,34 @@ def small_mix_once(algorithm: str, seed: int) -> Result:
         "misplaced": int((np.argsort(order)[found.labels] != data.y).sum()),
         "unavoidable": int((best != data.y).sum()),
     }
+
+
+def small_mix_points(seed: int) -> Result:
+    """Draw small-mix and cluster it by soft-moVMF; return the points with true and found clusters, and the means."""
+    data = datasets.small_mix(seed)
+    found = cluster(data.x, 2, SOFT, seed)
+    order = _matched(found.mu, data.truth.mu[:, :2])
+    return {
+        "x": np.asarray(data.x).tolist(),
+        "drawn": data.y.tolist(),
+        "found": np.argsort(order)[found.labels].tolist(),
+        "drawn means": data.truth.mu[:, :2].T.tolist(),
+        "found means": found.mu.T[order].tolist(),
+    }
+
+
+def _show_small_mix_drawn(done: Done) -> Shown:
+    (run,) = done.where()
+    panels = tuple(_circle(run, of, title) for of, title in (("drawn", "(a) as drawn"), ("found", "(b) by soft-moVMF")))
+    note = "The paper's draw is not at hand; ours has its parameters."
+    return Shown("figure1", "Small-mix and its clustering", panels=panels, notes=(note,))
+
+
+def _circle(run: Result, of: str, title: str) -> Panel:
+    x, labels = np.array(run["x"]), np.array(run[of])
+    clusters = [placed(f"cluster {k + 1}", x[labels == k]) for k in range(2)]
+    means = placed("means", np.array(run[f"{of} means"]), "marks")
+    return Panel(title, "x₁", "x₂", (*clusters, means), square=True)
 
 
 def _show_small_mix(done: Done) -> Shown:
@@ -152,6 +180,8 @@ def _matched(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
     order: np.ndarray = linear_sum_assignment(truth.T @ found, maximize=True)[1]
     return order
 
+
+SMALL_MIX_DRAWN = Exhibit(lambda effort: [Task(small_mix_points, {"seed": effort.seed})], _show_small_mix_drawn)
 
 SMALL_MIX = Exhibit(_small_mix_tasks, _show_small_mix)
 

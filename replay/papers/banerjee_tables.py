@@ -9,8 +9,6 @@ from itertools import zip_longest
 import numpy as np
 
 from vmfstream import metrics
-from vmfstream.directional.bessel import bessel_ratio
-from vmfstream.directional.inverses import banerjee, mardia_jupp_large, mardia_jupp_small
 from vmfstream.mixtures import movmf, steps
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
@@ -47,26 +45,6 @@ _STARTS = (
     "vmfstream is the mixture as VMFMixture fits it by default: one κ without the small-sample bias, "
     "annealed, started by k-means++. All others start from means a step of 0.001 away from the mean of all documents."
 )
-
-
-def approximations() -> Table:
-    """Return Table 1: three closed forms of the concentration."""
-    cells = []
-    for d, r, kappa, values in printed.APPROXIMATIONS:
-        # the first row was made from the resultant length as printed, the others from that before rounding
-        length = r if d == 10 else float(bessel_ratio(d, kappa))
-        for name, formula, value in zip(
-            ("Eq. (4.1)", "Eq. (4.2)", "Eq. (4.4)"),
-            (mardia_jupp_large, mardia_jupp_small, banerjee),
-            values,
-            strict=True,
-        ):
-            cells.append(Cell(f"{d}, {r:g}, {kappa}", name, value, float(formula(d, length))))
-    note = (
-        "Ours are from r as printed at d = 10, and from r = A_d(κ), before rounding, at the others: these are what the "
-        "printed values are made from. From r as printed those of the others differ in their last digits."
-    )
-    return Table("Estimates of the concentration", tuple(cells), digits=6, exact=True, corner="d, r, κ", notes=(note,))
 
 
 def confusions(name: str, title: str, data: str, k: int, values: Mapping[str, printed.Confusion]) -> Exhibit:
@@ -221,16 +199,7 @@ def _show_times(done: Done) -> Shown:
     )
 
 
-def _nothing(effort: Effort) -> Sequence[Task]:
-    return ()
-
-
-def _show_approximations(done: Done) -> Shown:
-    return Shown("table1", "Approximations of κ", (approximations(),))
-
-
 TABLES: Mapping[str, Exhibit] = {
-    "table1": Exhibit(_nothing, _show_approximations),
     "table2": SMALL_MIX,
     "table3": BIG_MIX,
     "table4": _classic3_in_three(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vmfstream.replay.papers.catalogue import Paper
 from vmfstream.replay.papers.gopal_yang_held_out import HELD_OUT
-from vmfstream.replay.papers.gopal_yang_tables import AGREEMENT, REPRESENTATIONS
+from vmfstream.replay.papers.gopal_yang_tables import AGREEMENT, DATA_SETS, REPRESENTATIONS
 from vmfstream.replay.papers.gopal_yang_trees import GROWTH
 from vmfstream.replay.papers.gopal_yang_words import VOCABULARY
 from vmfstream.replay.papers.gopal_yang_years import NEXT_YEARS
@@ -15,6 +15,7 @@ PAPER = Paper(
     "gopal-yang",
     "Gopal and Yang 2014: Von Mises-Fisher Clustering Models",
     {
+        "table1": DATA_SETS,
         "table2": AGREEMENT,
         "table3": HELD_OUT,
         "table4": REPRESENTATIONS,

@@ -9,7 +9,7 @@ from scipy.stats import ttest_rel
 
 from vmfstream.replay.papers import gopal_yang_printed as printed
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
-from vmfstream.replay.papers.gopal_yang_data import MISSING, SETS
+from vmfstream.replay.papers.gopal_yang_data import MISSING, SETS, halves, whole
 from vmfstream.replay.papers.gopal_yang_fits import (
     B_MODE,
     B_MODE_TIED,
@@ -27,7 +27,7 @@ from vmfstream.replay.papers.gopal_yang_fits import (
 )
 from vmfstream.replay.papers.gopal_yang_printed import CLUSTERS, Measure
 from vmfstream.replay.papers.shown import Cell, Shown, Table, mean_and_spread
-from vmfstream.replay.papers.work import Done, Task
+from vmfstream.replay.papers.work import Done, Result, Task
 
 BAYESIAN = (B_MODE, B_MODE_TIED, B_TIED, B_STRONG, B_OURS)
 
@@ -72,6 +72,29 @@ _KAPPA = (
     "The model as printed has a concentration for each cluster; with it the printed agreement is not reached, with one "
     "for all clusters it is: otherwise documents far from all means go to the loosest cluster whatever they say."
 )
+
+
+def described_once(data: str) -> Result:
+    """Return the sizes of a data set and of its parts, of the documents that have words."""
+    found, (fitted, held_out) = whole(data), (int(half.shape[0]) for half in halves(data, 0))
+    sizes = {"documents": fitted + held_out, "fitted": fitted, "held out": held_out}
+    classes = {"classes": len(found.classes)} if found.classes else {}
+    return sizes | classes | {"words": found.x.shape[1]}
+
+
+def _size_tasks(effort: Effort) -> list[Task]:
+    return [Task(described_once, {"data": name}, SETS[name].files) for name in printed.SIZES if name in SETS]
+
+
+def _show_sizes(done: Done) -> Shown:
+    ours = {given["data"]: found for given, found in done.pairs}
+    cells = [
+        Cell(name, size, number, ours.get(name, {}).get(size))
+        for name, sizes in printed.SIZES.items()
+        for size, number in sizes.items()
+    ]
+    notes = (*remarks(tuple(ours)), MISSING, "The parts of NEWS20 are printed with 30 documents more than the whole.")
+    return Shown("table1", "Data sets", (Table("Their sizes", tuple(cells), 0, corner="set"),), notes=notes)
 
 
 def mark(values: Sequence[float], reference: Sequence[float]) -> str:
@@ -217,6 +240,8 @@ def remarks(names: Sequence[str]) -> tuple[str, ...]:
     """Return how our copies of these data sets differ from those of the paper."""
     return tuple(SETS[name].remark(name) for name in names)
 
+
+DATA_SETS = Exhibit(_size_tasks, _show_sizes)
 
 AGREEMENT = Exhibit(_agreement_tasks, _show_agreement)
 """Table 2."""

@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+import numpy as np
 
 from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
 from vmfstream.replay.papers.nguyen_data import COREL_FILES, LETTERS, NIPS_FILES, SENTENCE
 from vmfstream.replay.papers.nguyen_fits import (
-    COREL_CHAIN,
-    HDP_SWEEPS,
     IMAGES,
     LETTER_CHAIN,
     PAPER_CHAIN,
     PART_CHAIN,
     RANDOM,
-    SCORES,
     TRUTH,
     WANDERING,
     WITH,
     WITHOUT,
-    hdp_once,
     letters_once,
     nips_once,
-    pictures_once,
     wander_once,
 )
-from vmfstream.replay.papers.shown import Cell, Image, Images, Panel, Series, Shown, Table, Value, mean_and_spread
+from vmfstream.replay.papers.nguyen_hdp import SWEEPS as HDP_SWEEPS
+from vmfstream.replay.papers.nguyen_hdp import hdp_once, installed
+from vmfstream.replay.papers.nguyen_pictures import (
+    AFFINITY,
+    COREL_CHAIN,
+    FACTORS,
+    HDP_AFFINITY,
+    K_MEANS,
+    NUMBERS,
+    SCORES,
+    TAGS,
+    hdp_pictures_once,
+    mapped_once,
+    pictures_once,
+    rival_once,
+)
+from vmfstream.replay.papers.shown import (
+    Cell,
+    Image,
+    Images,
+    Panel,
+    Series,
+    Shown,
+    Table,
+    Value,
+    mean_and_spread,
+    placed,
+)
 from vmfstream.replay.papers.work import Done, Task
 
 __all__ = ["PAPER"]
@@ -116,17 +139,9 @@ def _figure_tasks(context: str) -> Any:
 def _table1_tasks(effort: Effort) -> list[Task]:
     tasks = []
     for words in (WHOLE, PART):
-        given = {"words": words, "seed": effort.seed, "version": _tomotopy()}
+        given = {"words": words, "seed": effort.seed, "version": installed()}
         tasks += [Task(hdp_once, given, NIPS_FILES), *(_nips_task(words, name, effort) for name in PERPLEXITY)]
     return tasks
-
-
-def _tomotopy() -> str:
-    """The version of tomotopy that is installed, empty if none is."""
-    try:
-        return version("tomotopy")
-    except PackageNotFoundError:
-        return ""
 
 
 def _show_table1(done: Done) -> Shown:
@@ -138,7 +153,7 @@ def _show_table1(done: Done) -> Shown:
 
 
 def _perplexities(done: Done, words: int, *, printed: bool = True) -> tuple[Cell, ...]:
-    hdp = done.where(words=words, version=_tomotopy())[0]
+    hdp = done.where(words=words, version=installed())[0]
     without = done.where(words=words, context=WITHOUT)[0]
     rows = {"HDP": HDP} | {f"MC2, {name}": numbers for name, numbers in PERPLEXITY.items()}
     cells = []
@@ -232,20 +247,84 @@ def _picture_tasks(context: str, missing: int, effort: Effort) -> list[Task]:
     return [Task(pictures_once, given | {"seed": seed}, COREL_FILES) for seed in effort.seeds()]
 
 
+def _hdp_tasks(effort: Effort) -> list[Task]:
+    return [Task(hdp_pictures_once, {"seed": seed, "version": installed()}, COREL_FILES) for seed in effort.seeds()]
+
+
 def _table2_tasks(effort: Effort) -> list[Task]:
-    return _picture_tasks(WITHOUT, 0, effort) + _picture_tasks(WITH, 0, effort)
+    return _hdp_tasks(effort) + _picture_tasks(WITHOUT, 0, effort) + _picture_tasks(WITH, 0, effort)
+
+
+def _averaged(row: str, column: str, paper: Value, values: list[float]) -> Cell:
+    """A cell of what was found, without a value where nothing was computed."""
+    found = [value for value in values if value is not None]
+    return Cell(row, column, paper, *mean_and_spread(found)) if found else Cell(row, column, paper, None)
 
 
 def _show_table2(done: Done) -> Shown:
-    cells = [Cell("HDP", "perplexity", 175.62, None)]
-    for row, printed in PICTURES.items():
-        cells.append(
-            Cell(f"MC2, {row}", "perplexity", printed, *mean_and_spread(done.values("perplexity", context=row)))
-        )
-        for column in ("clusters", "topics"):
-            cells.append(Cell(f"MC2, {row}", column, None, *mean_and_spread(done.values(column, context=row))))
+    given = {"HDP": {"version": installed()}} | {f"MC2, {name}": {"context": name} for name in PICTURES}
+    printed = {"HDP": 175.62} | {f"MC2, {name}": value for name, value in PICTURES.items()}
+    cells = [
+        _averaged(row, column, printed[row] if column == "perplexity" else None, done.values(column, **which))
+        for row, which in given.items()
+        for column in ("perplexity", "clusters", "topics")
+        if (row, column) != ("HDP", "clusters")
+    ]
     title = "Mean over splits and chains; printed and ours are of different sets"
-    return Shown("table2", "Perplexity of visual words", (Table(title, tuple(cells), 2),), notes=PICTURE_NOTES)
+    return Shown(
+        "table2", "Perplexity of visual words", (Table(title, tuple(cells), 2),), notes=(*PICTURE_NOTES, HDP_NOTE)
+    )
+
+
+def _figure5_tasks(effort: Effort) -> list[Task]:
+    kinds = [(method, number) for method in (K_MEANS, FACTORS) for number in NUMBERS] + [(AFFINITY, 0)]
+    rivals = [
+        Task(rival_once, {"method": method, "clusters": number, "seed": seed}, COREL_FILES)
+        for method, number in kinds
+        for seed in effort.seeds()
+    ]
+    own = [task for context in (TAGS, WITHOUT, WITH) for task in _picture_tasks(context, 0, effort)]
+    return rivals + _hdp_tasks(effort) + own
+
+
+def _show_figure5(done: Done) -> Shown:
+    cells, columns = list[Cell](), (*SCORES, "clusters")
+    for method in (K_MEANS, FACTORS):
+        for column in columns:
+            values = done.values(column, method=method)
+            cells.append(Cell(method, column, None, *mean_and_spread(values)))
+            cells += [Cell(f"{method}, {which.__name__}", column, None, which(values)) for which in (min, max)]
+    given: dict[str, dict[str, Any]] = {AFFINITY: {"method": AFFINITY}, HDP_AFFINITY: {"version": installed()}}
+    given |= {f"MC2, {context}": {"context": context} for context in (TAGS, WITHOUT, WITH)}
+    cells += [
+        _averaged(row, column, None, done.values(column, **which)) for row, which in given.items() for column in columns
+    ]
+    title = "Mean and spread over splits, starts and, for K-means and NMF, 10 to 40 clusters"
+    notes = (
+        "K-means and NMF take rows of unit length, and a picture belongs to its strongest factor; affinity propagation "
+        "takes squared distances of these rows with the preference that scikit-learn gives it. Contexts alone: MC2 on "
+        "pictures whose content is one and the same word, which leaves a Dirichlet-process mixture of tags. The paper "
+        "shows its values as bars, without numbers.",
+    )
+    table = Table(title, tuple(cells), corner="method")
+    return Shown("figure5", "Clusters of pictures by method", (table,), notes=(*PICTURE_NOTES, *notes, HDP_NOTE))
+
+
+def _figure6_tasks(effort: Effort) -> list[Task]:
+    return [Task(mapped_once, {"seed": effort.seed}, COREL_FILES)]
+
+
+def _show_figure6(done: Done) -> Shown:
+    (found,) = done.where()
+    points = tuple(placed(one["name"], np.array(one["places"])) for one in found["shown"])
+    cells = tuple(Cell(one["name"], "pictures", None, one["pictures"]) for one in found["shown"])
+    return Shown(
+        "figure6",
+        "Clusters of pictures in the plane",
+        (Table(f"The largest of {found['clusters']} clusters, by their tags", cells, 0, corner="tags"),),
+        (Panel("t-SNE of content and context", "first place", "second place", points, square=True),),
+        notes=(*PICTURE_NOTES, "The paper shows 7 of its 28 clusters, drawn at random; these are the largest."),
+    )
 
 
 def _table3_tasks(effort: Effort) -> list[Task]:
@@ -268,6 +347,11 @@ PICTURE_NOTES = (
     _chain_note(COREL_CHAIN),
 )
 
+HDP_NOTE = (
+    f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, where it is installed; HDP + AP: affinity propagation by "
+    "the symmetric divergence between shares of its topics."
+)
+
 PAPER = Paper(
     "nguyen",
     "Nguyen et al. 2014: Bayesian Nonparametric Multilevel Clustering with Group-Level Contexts",
@@ -278,5 +362,7 @@ PAPER = Paper(
         "table3": Exhibit(_table3_tasks, _show_table3),
         "figure3": Exhibit(_figure_tasks("authors"), _show_figure3),
         "figure4": Exhibit(_figure_tasks("timestamp"), _show_figure4),
+        "figure5": Exhibit(_figure5_tasks, _show_figure5),
+        "figure6": Exhibit(_figure6_tasks, _show_figure6),
     },
 )

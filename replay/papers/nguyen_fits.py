@@ -1,4 +1,4 @@
-"""Chains of MC2 on letters, papers and pictures and what is kept of them; the HDP for comparison, where installed."""
+"""Chains of MC2 on letters and papers and what is kept of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from vmfstream import metrics
-from vmfstream.bayes.multilevel.content import WORD_PRIOR, word_content
+from vmfstream.bayes.multilevel.content import word_content
 from vmfstream.bayes.multilevel.contexts import ITEM, gaussian, log_marginals
-from vmfstream.bayes.multilevel.prediction import Bags, averaged, further, log_probabilities, memberships
-from vmfstream.bayes.multilevel.prediction import words_given_topics as likelihoods
+from vmfstream.bayes.multilevel.prediction import averaged
 from vmfstream.bayes.multilevel.sampler import Chain
-from vmfstream.bayes.multilevel.sampler_state import Draw, SamplerState
+from vmfstream.bayes.multilevel.sampler_state import SamplerState
 from vmfstream.estimators.multilevel import MultilevelClustering
 from vmfstream.estimators.multilevel_contexts import Named
 from vmfstream.replay.papers.nguyen_data import (
@@ -28,7 +27,6 @@ from vmfstream.replay.papers.nguyen_data import (
     letter_images,
     letters,
     papers,
-    pictures,
 )
 from vmfstream.replay.papers.work import Result
 
@@ -39,18 +37,12 @@ TRUTH, RANDOM = "the truth", "chance"
 WANDERING = 400
 """Sweeps of chains that start from the truth or from chance; the second half is reported."""
 
-SCORES = ("Purity", "NMI", "RI", "F-score")
-
 LETTER_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
 IMAGE_CHAIN: dict[str, Any] = {"content": "vmf", "burn_in": 100, "draws": 5, "thin": 5}
 PAPER_CHAIN: dict[str, Any] = {"start_clusters": None, "start_topics": 100, "settle": 50}
 PAPER_CHAIN |= {"burn_in": 6, "draws": 2, "thin": 2}
 PART_CHAIN: dict[str, Any] = {"start_clusters": None, "start_topics": 50, "settle": 50}
 PART_CHAIN |= {"burn_in": 60, "draws": 5, "thin": 10}
-COREL_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
-
-HDP_SWEEPS = (200, 20)
-"""Of the HDP: before the first state that is kept, and from it to the second."""
 
 REDRAWS, PART_REDRAWS = 30, 3
 """Tokens of a held-out paper, or of a part of one, whose topics are drawn anew after each."""
@@ -200,56 +192,6 @@ def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float
     return averaged(each)
 
 
-def hdp_once(words: int, seed: int, version: str) -> Result:
-    """Predict the same papers by tomotopy's HDPModel, nothing where it is not installed (``version`` is empty).
-
-    ``words`` and ``seed`` as in `nips_once`. A state of it is one of the multilevel sampler in which every paper is a
-    cluster by itself, and new papers too.
-    """
-    if not version:
-        return {"unseen": None, "half": None, "topics": None}
-    import tomotopy
-
-    counts, train, test = split(seed, words)
-    model = tomotopy.HDPModel(eta=WORD_PRIOR, initial_k=50 if words else 100, alpha=1.0, gamma=1.0, seed=seed)
-    for i in train:
-        row = counts[[i]]
-        model.add_doc(np.repeat(row.indices, row.data.astype(int)).astype(str).tolist())
-    draws = []
-    for sweeps in HDP_SWEEPS:
-        model.train(sweeps, workers=1)
-        draws.append(_state(model, csr_array(counts[train]), seed))
-    seen, rest = (_bags(part) for part in halved(counts[test], seed))
-    unseen, half, rng = [], [], np.random.default_rng(0)
-    for draw in draws:
-        alone = np.full((len(test), len(draw.members) + 1), -np.inf)
-        alone[:, -1] = 0.0
-        like = likelihoods(draw)
-        unseen.append(log_probabilities(draw, like, _bags(counts[test]), alone, rng, steps=REDRAWS))
-        half.append(further(like, rest, memberships(draw, like, seen, alone, rng)))
-    return {
-        "unseen": metrics.perplexity(averaged(unseen), counts[test].sum(axis=1)),
-        "half": metrics.perplexity(averaged(half), np.diff(rest.indptr)),
-        "topics": len(draws[-1].topics) - 1,
-    }
-
-
-def _bags(counts: csr_array) -> Bags:
-    content = word_content(counts)
-    return Bags(content.indptr, content.words)
-
-
-def _state(model: Any, counts: csr_array, seed: int) -> Draw:
-    """Read the topics of all tokens of tomotopy's model, and draw the topics' shares given them."""
-    content, place = word_content(counts), np.array([int(word) for word in model.used_vocabs])
-    topics = [np.asarray(doc.topics)[np.argsort(place[np.asarray(doc.words)], kind="stable")] for doc in model.docs]
-    labels = np.unique(np.concatenate(topics), return_inverse=True)[1].astype(np.int64)
-    levels = 1.0, float(model.alpha), float(model.gamma)
-    alone = np.arange(counts.shape[0])
-    chain = Chain(content._replace(l=labels), (), alone, np.random.default_rng(seed), levels=levels)
-    return chain.draw(0.0)
-
-
 def _largest(model: MultilevelClustering, data: Collection, train: NDArray[np.int64], context: str) -> Result:
     """The largest cluster: its strongest items, titles of papers, and topics."""
     items = {name: names for name, names in data.items.items() if name == context}
@@ -272,28 +214,3 @@ def _curves(model: MultilevelClustering, data: Collection, context: str) -> list
     order = common[np.argsort(-density[common].max(axis=1), kind="stable")][:SHOWN_TOPICS]
     names = np.asarray(data.words, object)
     return [[names[np.argsort(-model.topics_[m])[:4]].tolist(), years.tolist(), density[m].tolist()] for m in order]
-
-
-def pictures_once(context: str, missing: int, seed: int) -> Result:
-    """Cluster three fifths of the pictures, tags of ``missing`` per cent left out; score clusters and the others.
-
-    ``context`` is the kind that is given; ``seed`` decides the split, the tags left out and the chain.
-    """
-    data = pictures()
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(data.y))
-    train, test = np.sort(order[len(order) * 2 // 5 :]), np.sort(order[: len(order) * 2 // 5])
-    tags = data.contexts["tags"][train].toarray()
-    tags[rng.permutation(len(train))[: round(missing / 100 * len(train))]] = 0.0
-    model = MultilevelClustering(kernels="multinomial", random_state=seed, **COREL_CHAIN)
-    model = model.set_params(kernels="auto") if context == WITHOUT else model
-    model.fit(data.counts[train], tags if context == WITH else None)
-    labels, y = model.labels_, data.y[train]
-    scores = (
-        metrics.purity(labels, y),
-        metrics.normalized_mutual_information(labels, y),
-        metrics.rand_index(labels, y),
-        metrics.pairwise_f(labels, y),
-    )
-    found = {"perplexity": model.perplexity(data.counts[test]), "clusters": model.n_clusters_}
-    return found | {"topics": model.n_topics_} | dict(zip(SCORES, scores, strict=True))

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 Value: TypeAlias = float | str | None
 
 Source: TypeAlias = Literal["paper", "ours"]
@@ -133,6 +136,12 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
     if len(values) == 1:
         return mean, None
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def placed(name: str, places: NDArray[np.float64], style: Style = "points") -> Series:
+    """Return points of the plane, (N, 2), to be drawn in a ``style``."""
+    across, up = places.T.tolist()
+    return Series(name, tuple(across), tuple(up), style)
 
 
 def tables_of(panel: Panel) -> Table:

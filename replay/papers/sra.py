@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vmfstream import metrics
 from vmfstream.directional.watson import Watson
@@ -12,7 +11,7 @@ from vmfstream.replay.papers.algorithms import OURS, SOFT, cluster
 from vmfstream.replay.papers.banerjee_simulated import ESTIMATORS, big_mix_tasks, whole
 from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
 from vmfstream.replay.papers.clustering import ORIGINS, documents, remarks
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Style, Table, mean_and_spread
+from vmfstream.replay.papers.shown import Cell, Panel, Shown, Table, mean_and_spread, placed
 from vmfstream.replay.papers.work import Done, Result, Task
 
 __all__ = ["PAPER"]
@@ -138,14 +137,9 @@ def _show_axial(done: Done) -> Shown:
 
 def _axial_panel(run: Result, name: str, title: str) -> Panel:
     x, labels = np.array(run["x"]), np.array(run[f"{name} labels"])
-    clusters = [_points(f"cluster {k + 1}", x[labels == k], "points") for k in range(labels.max() + 1)]
-    means = _points("means", np.array(run[f"{name} centres"]), "marks")
+    clusters = [placed(f"cluster {k + 1}", x[labels == k]) for k in range(labels.max() + 1)]
+    means = placed("means", np.array(run[f"{name} centres"]), "marks")
     return Panel(title, "x₁", "x₂", (*clusters, means), square=True)
-
-
-def _points(name: str, places: NDArray[np.float64], style: Style) -> Series:
-    across, up = places.T.tolist()
-    return Series(name, tuple(across), tuple(up), style)
 
 
 PAPER = Paper(

@@ -14,8 +14,9 @@ from vmfstream.replay.papers import banerjee_printed as printed
 from vmfstream.replay.papers.algorithms import ALGORITHMS, HARD, OURS, PRINTED, SOFT, SPKMEANS, TIED, cluster
 from vmfstream.replay.papers.banerjee import PAPER
 from vmfstream.replay.papers.banerjee_figures import entropies_once
+from vmfstream.replay.papers.banerjee_inverses import DIMENSION, EQUAL, KAPPAS, approximations, errors, estimates
 from vmfstream.replay.papers.banerjee_simulated import _expected, big_mix_once, small_mix_once
-from vmfstream.replay.papers.banerjee_tables import approximations, labels_of, leave_classes
+from vmfstream.replay.papers.banerjee_tables import labels_of, leave_classes
 from vmfstream.replay.papers.catalogue import Effort, recompute
 from vmfstream.replay.papers.clustering import ORIGINS, cluster_once, documents
 from vmfstream.replay.papers.shown import Shown
@@ -27,6 +28,29 @@ def test_table_1_is_met_in_all_printed_digits() -> None:
     assert len(table.cells) == 12
     for cell in table.cells:
         assert table.text(cell.row, cell.column, "ours") == f"{cell.paper:.6g}", cell
+
+
+def test_closed_forms_are_off_as_printed() -> None:
+    found = estimates((DIMENSION,) * len(KAPPAS), KAPPAS)
+    assert (np.array(found["Eq. (4.1)"]) > KAPPAS).all()
+    assert (np.array(found["Eq. (4.2)"]) < KAPPAS).all()
+    np.testing.assert_allclose(found["Eq. (4.4)"], KAPPAS, rtol=2e-4)
+    for length, smaller in ((EQUAL - 0.01, "Eq. (4.2)"), (EQUAL, "Eq. (4.4)")):
+        assert min(errors(length), key=errors(length).__getitem__) == smaller
+    shown = {name: PAPER.exhibits[name].show(Done([])) for name in ("figure7", "figure8", "figure9")}
+    assert [len(one.panels[0].series) for one in shown.values()] == [4, 3, 3]
+    assert shown["figure8"].panels[0].levels == (("true κ", 500.0),)
+
+
+def test_small_mix_is_drawn_with_its_clusters() -> None:
+    exhibit = PAPER.exhibits["figure1"]
+    (task,) = exhibit.plan(Effort(3))
+    drawn, found = exhibit.show(Done([(task.given, task.run())])).panels
+    for panel in (drawn, found):
+        assert sum(len(series.x) for series in panel.series) == 50 + 2
+        for series in panel.series:
+            np.testing.assert_allclose(np.hypot(series.x, series.y), 1.0, atol=2e-3)
+    assert [len(series.x) for series in drawn.series] == [24, 26, 2]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +171,10 @@ def test_every_exhibit_shows_what_it_planned(name: str) -> None:
         "kappa": [1.0, 2.0, 3.0],
         "table": [[1, 2, 30], [3, 20, 1]],
         "bits": [1.5, 0.1],
+        "x": [[0.0, 1.0], [1.0, 0.0]],
+        "drawn": [0, 1],
+        "found": [1, 1],
+        **{key: [[0.0, 1.0], [1.0, 0.0]] for key in ("drawn means", "found means")},
         **dict.fromkeys(("nats at the classes", "nats after EM", "NMI after EM"), 1.0),
     }
     shown = exhibit.show(Done([(task.given, fake) for task in plan]))

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import entropy
 
 from tests.data import corpus_file
 from vmfstream.replay.papers import nguyen
 from vmfstream.replay.papers import nguyen_fits as fits
+from vmfstream.replay.papers import nguyen_pictures as sets
 from vmfstream.replay.papers.catalogue import Effort
 from vmfstream.replay.papers.nguyen_data import (
     LETTERS,
@@ -106,11 +108,36 @@ def test_tags_tell_classes_of_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pictures()
     assert len(np.unique(data.y)) == 13
     assert data.contexts["tags"].shape == (data.counts.shape[0], len(data.items["tags"]))
-    monkeypatch.setattr(fits, "COREL_CHAIN", {"burn_in": 3, "draws": 2, "thin": 1})
-    whole, none = (fits.pictures_once(fits.WITH, missing, 0) for missing in (0, 100))
+    monkeypatch.setattr(sets, "COREL_CHAIN", {"burn_in": 3, "draws": 2, "thin": 1})
+    whole, none = (sets.pictures_once(fits.WITH, missing, 0) for missing in (0, 100))
     assert whole["NMI"] > none["NMI"] > 0
     assert 100 < whole["perplexity"] < 499
-    assert fits.pictures_once(fits.WITHOUT, 0, 0)["NMI"] < whole["NMI"]
+    assert sets.pictures_once(fits.WITHOUT, 0, 0)["NMI"] < whole["NMI"]
+    assert sets.pictures_once(sets.TAGS, 0, 0)["NMI"] > none["NMI"]
+
+
+@pytest.mark.corpus
+def test_pictures_are_clustered_by_rivals_and_shown_in_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_file("corel5k/counts.npz")
+    whole, few = pictures(), np.arange(0, 3866, 12)
+    tags = {"tags": whole.contexts["tags"][few]}
+    small = Collection(whole.counts[few], tags, whole.items, [], [], whole.y[few])
+    monkeypatch.setattr(sets, "pictures", lambda: small)
+    monkeypatch.setattr(sets, "COREL_CHAIN", {"burn_in": 3, "draws": 2, "thin": 1})
+    for method in (sets.K_MEANS, sets.FACTORS):
+        found = sets.rival_once(method, 12, 0)
+        assert found["clusters"] == 12
+        assert 0.0 < found["NMI"] < 0.6
+    assert 12 < sets.rival_once(sets.AFFINITY, 0, 0)["clusters"] < 100
+    shown_ = sets.mapped_once(0)["shown"]
+    assert [(one["pictures"], 2) for one in shown_] == [np.shape(one["places"]) for one in shown_]
+    assert len({one["name"] for one in shown_}) == len(shown_) <= 7
+
+
+def test_divergences_are_those_of_scipy() -> None:
+    p = np.random.default_rng(0).dirichlet([1.0, 2.0, 0.5], 4)
+    expected = [[entropy(a, b) + entropy(b, a) for b in p] for a in p]
+    np.testing.assert_allclose(sets._symmetric_divergence(p), expected, atol=1e-12)
 
 
 def shown(name: str, results: dict[str, Any]) -> Shown:
@@ -137,7 +164,14 @@ def test_tables_show_printed_values_beside_ours() -> None:
     scores = {"Purity": 0.4, "NMI": 0.3, "RI": 0.9, "F-score": 0.2, "perplexity": 300.0, "clusters": 9, "topics": 5}
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "paper") == "0.860"
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "ours") == "0.900 ± 0.000"
-    assert shown("table2", scores).tables[0].text("MC2, with context", "perplexity", "paper") == "152.32"
+    perplexities = shown("table2", scores).tables[0]
+    assert perplexities.text("MC2, with context", "perplexity", "paper") == "152.32"
+    assert perplexities.text("HDP", "perplexity", "ours") == "300.00 ± 0.00"
+    assert shown("table2", dict.fromkeys(scores)).tables[0].text("HDP", "perplexity", "ours") == ""
+    methods = shown("figure5", scores).tables[0]
+    assert methods.rows()[:3] == ["K-means", "K-means, min", "K-means, max"]
+    assert methods.text("NMF, max", "RI", "ours") == "0.900"
+    assert methods.text("MC2, contexts alone", "NMI", "ours") == "0.300 ± 0.000"
     counted = {"clusters": 4, "topics": 5, "different topics": 5, "nmi": 0.9, "letters": 0, "perplexity": None}
     letters_ = shown("simulation", counted | {"pictures": [["A", [[0.0, 1.0]]]]})
     assert [one.images[0].name for one in letters_.images] == ["A", "A"]
@@ -155,6 +189,14 @@ def test_figures_show_a_cluster_and_topics_over_time() -> None:
     assert figure.notes[0] == "Titles: One; Two."
     lines = shown("figure4", {"curves": [[["a", "b"], [1987.0, 1988.0], [0.1, 0.2]]]}).panels[0].series
     assert (lines[0].name, lines[0].y) == ("a b", (0.1, 0.2))
+
+
+def test_clusters_lie_in_the_plane() -> None:
+    one = {"name": "bear, snow", "pictures": 2, "places": [[0.0, 2.0], [1.0, 3.0]]}
+    figure = shown("figure6", {"clusters": 28, "shown": [one]})
+    assert figure.tables[0].title == "The largest of 28 clusters, by their tags"
+    assert figure.tables[0].text("bear, snow", "pictures", "ours") == "2"
+    assert (figure.panels[0].series[0].y, figure.panels[0].series[0].style) == ((2.0, 3.0), "points")
 
 
 @pytest.mark.corpus
