@@ -7,6 +7,7 @@ import numpy as np
 from vmfstream import metrics
 from vmfstream.directional.watson import Watson
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
+from vmfstream.replay.papers import edcm
 from vmfstream.replay.papers.algorithms import OURS, SOFT, cluster
 from vmfstream.replay.papers.banerjee_simulated import ESTIMATORS, big_mix_tasks, whole
 from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
@@ -19,10 +20,10 @@ __all__ = ["PAPER"]
 WORST = {"min cosine": 0.994, "max κ error": 0.006, "max weight error": 0.002}
 """Table 1: the worst of 20 runs."""
 
-SLASHDOT = {"Slash-7": (7, 0.39, 0.22), "Slash-6": (6, 0.65, 0.36)}
-"""Table 2: classes, NMI of the mixture and of LDA."""
+LDA, EDCM = "LDA", "EDCM"
 
-LDA = "LDA"
+SLASHDOT = {"Slash-7": (7, {SOFT: 0.39, LDA: 0.22, EDCM: 0.31}), "Slash-6": (6, {SOFT: 0.65, LDA: 0.36, EDCM: 0.46})}
+"""Table 2: classes, and NMI by method."""
 
 
 def _show_bigsim(done: Done) -> Shown:
@@ -54,11 +55,13 @@ def slashdot_once(algorithm: str, k: int, seed: int) -> Result:
     sections = np.argsort(-np.bincount(data.y), kind="stable")[:k]
     rows = np.flatnonzero(np.isin(data.y, sections))
     x = data.x[rows]
+    presence = (x > 0).astype(np.float64)  # the words of an article, each once
     if algorithm == LDA:
         from sklearn.decomposition import LatentDirichletAllocation
 
-        presence = (x > 0).astype(np.float64)
         labels = LatentDirichletAllocation(k, random_state=seed).fit_transform(presence).argmax(axis=1)
+    elif algorithm == EDCM:
+        labels = edcm.cluster(presence, k, np.random.default_rng(seed))
     else:
         labels = cluster(x, k, algorithm, seed).labels
     return {"nmi": metrics.normalized_mutual_information(labels, data.y[rows]), "documents": len(rows)}
@@ -67,17 +70,17 @@ def slashdot_once(algorithm: str, k: int, seed: int) -> Result:
 def _slashdot_tasks(effort: Effort) -> list[Task]:
     return [
         Task(slashdot_once, {"algorithm": name, "k": k, "seed": seed}, ORIGINS["Slashdot"].files)
-        for k, _, _ in SLASHDOT.values()
-        for name in (SOFT, OURS, LDA)
+        for k, _ in SLASHDOT.values()
+        for name in (SOFT, OURS, LDA, EDCM)
         for seed in effort.seeds()
     ]
 
 
 def _show_slashdot(done: Done) -> Shown:
     cells = []
-    for row, (k, mixture, topics) in SLASHDOT.items():
-        for name, value in ((SOFT, mixture), (OURS, None), (LDA, topics)):
-            cells.append(Cell(row, name, value, *mean_and_spread(done.values("nmi", algorithm=name, k=k))))
+    for row, (k, values) in SLASHDOT.items():
+        for name in (SOFT, OURS, LDA, EDCM):
+            cells.append(Cell(row, name, values.get(name), *mean_and_spread(done.values("nmi", algorithm=name, k=k))))
     return Shown(
         "table2",
         "NMI on Slashdot",
@@ -89,7 +92,8 @@ def _show_slashdot(done: Done) -> Shown:
         notes=(
             *remarks(("Slashdot",)),
             "Ours are the largest 7 and 6 sections, so that the printed values are no yardstick.",
-            "LDA is scikit-learn's; the paper's third column, EDCM, is left out.",
+            "LDA is scikit-learn's. EDCM is EM from random memberships at temperatures 5 and 1; its paper begins with "
+            "25, where articles of eight words belong to all clusters alike for ever.",
         ),
     )
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.optimize import approx_fprime
+from scipy.sparse import csr_array
 
 from tests.data import corpus_file
+from vmfstream import metrics
+from vmfstream.replay.papers import edcm
 from vmfstream.replay.papers.algorithms import OURS, SOFT
 from vmfstream.replay.papers.catalogue import Effort
-from vmfstream.replay.papers.sra import LDA, PAPER, axial_once, slashdot_once
+from vmfstream.replay.papers.sra import EDCM, LDA, PAPER, axial_once, slashdot_once
 from vmfstream.replay.papers.work import Done
 
 
@@ -25,11 +30,31 @@ def test_axes_are_found_by_diametrical_k_means_alone() -> None:
 
 
 @pytest.mark.corpus
-def test_the_mixture_agrees_better_with_slashdot_than_lda() -> None:
+def test_the_mixture_agrees_better_with_slashdot_than_others() -> None:
     corpus_file("slashdot/counts.npz")
-    found = {name: slashdot_once(name, 3, 0) for name in (OURS, LDA)}
-    assert found[OURS]["nmi"] > found[LDA]["nmi"] > 0
+    found = {name: slashdot_once(name, 3, 0) for name in (OURS, LDA, EDCM)}
+    assert found[OURS]["nmi"] > found[EDCM]["nmi"] > found[LDA]["nmi"] > 0
     assert found[OURS]["documents"] == 493 + 448 + 402  # Idle, Science and Games
+
+
+def test_edcm_is_fitted_at_its_largest_likelihood() -> None:
+    """Documents of two classes that share no words but one; 30 words of 10 kinds each."""
+    rng = np.random.default_rng(0)
+    laws = np.zeros((2, 21))
+    laws[0, :10] = laws[1, 10:20] = 0.09
+    laws[:, 20] = 0.1
+    y = np.repeat([0, 1], 40)
+    counts = csr_array(np.array([rng.multinomial(30, rng.dirichlet(20.0 * laws[k] + 1e-9)) for k in y], np.float64))
+    assert metrics.normalized_mutual_information(edcm.cluster(counts, 2, rng), y) == pytest.approx(1.0)
+    present, lengths, m = csr_array((counts > 0).astype(float)), counts.sum(axis=1), np.full((80, 1), 0.5)
+    beta, weights = edcm.parameters(present, lengths, m)
+
+    def likelihood(log_beta: NDArray[np.float64]) -> float:
+        return float((m * edcm.log_densities(present, lengths, np.exp(log_beta)[None], weights)).sum())
+
+    slope = approx_fprime(np.log(beta[0]), likelihood, 1e-6)
+    np.testing.assert_allclose(slope, 0.0, atol=2e-3)
+    assert np.abs(approx_fprime(np.log(beta[0]) + 0.2, likelihood, 1e-6)).max() > 0.1
 
 
 def test_the_worst_draw_is_shown_of_those_that_found_all() -> None:
