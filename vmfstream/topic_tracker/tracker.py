@@ -634,8 +634,9 @@ class TopicTracker:
             before), ``words`` (pairs of word and weight), ``name`` (given, or its most telling phrases and words) and
             ``title`` (of its most representative document); ``share_low`` and ``share_high`` bound the share and
             ``radius`` (degrees) the direction, at 95 %. ``npmi`` and ``c_v`` are the coherence of the ten strongest
-            words in the recent documents, ``diversity`` tells how few of them it shares with other topics (all three
-            not for smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
+            words in the recent documents, ``diversity`` tells how few of them it shares with other topics, and
+            ``isotropy`` how evenly recent vectors spread around it, NaN where documents are words (all four not for
+            smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
         """
         self._take_names()
         commits, names = self._store.commits, self.names()

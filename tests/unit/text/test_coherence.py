@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from vmfstream import metrics
+from vmfstream.cli.topic_table import newest_topics
 from vmfstream.runfile import schema
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
@@ -124,6 +125,8 @@ def test_a_run_keeps_them_by_topic_and_slice(tmp_path: Path) -> None:
     frame = Reader(tmp_path / "run.duckdb").quality()
     for name in ("npmi", "c_v", "diversity"):
         assert getattr(frame, name).tolist() == [row[name] for row in tracker.topics()]
+    assert np.isnan(frame.isotropy).all()  # documents are words
+    assert "isotropy" not in newest_topics(tmp_path / "run.duckdb", 2, "filtered")[0]
 
 
 def test_a_run_file_of_before_knows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
