@@ -228,6 +228,8 @@ class SliceSummary:
     events : what happened to topics.
     refused : why decisions were not applied, by their numbers.
     labelled : the topics of the documents of slices that left the window, which do not change any more.
+    isotropy : (K,) how evenly recent documents spread around each topic, see `vmfstream.directional.isotropy`; None if
+        documents are words.
     """
 
     predicted: float
@@ -241,6 +243,7 @@ class SliceSummary:
     events: Sequence[Event]
     refused: Mapping[int, str] = field(default_factory=dict)
     labelled: Sequence[DocumentTopics] = ()
+    isotropy: NDArray[np.float64] | None = None
 
 
 class Regrown(NamedTuple):

@@ -348,8 +348,9 @@ class TopicRows:
     ``n`` are documents, of which a topic may have a part; ``words`` are the strongest of each topic with their weights.
 
     ``npmi`` and ``c_v`` are the coherence of the ten strongest words of each topic in the documents of the window, and
-    ``diversity`` tells how few of them it shares with other topics, see `vmfstream.text.coherence`. ``part_of`` is for
-    topics that were found the one named beforehand whose words they are about, -1 for none.
+    ``diversity`` tells how few of them it shares with other topics, see `vmfstream.text.coherence`. ``isotropy`` tells
+    how evenly recent vectors spread around each topic, see `vmfstream.directional.isotropy`. ``part_of`` is for topics
+    that were found the one named beforehand whose words they are about, -1 for none.
     """
 
     topic: NDArray[np.int64]
@@ -370,6 +371,7 @@ class TopicRows:
     npmi: NDArray[np.float64] | None = None
     c_v: NDArray[np.float64] | None = None
     diversity: NDArray[np.float64] | None = None
+    isotropy: NDArray[np.float64] | None = None
     part_of: NDArray[np.int64] | None = None
 
 

@@ -25,6 +25,8 @@ function topicRow(topic, bare) {
   const index = cellIndex(slice, topic);
   const known = page.table[state.reading];
   const value = known.drift[index] ?? 255;
+  const spread = page.table.isotropy; // of documents that are vectors
+  const even = spread?.percent[index] ?? 255;
   const number = (x, digits) => (x >= 0 ? Number(x.toFixed(digits)) : null);
   const text = (at) =>
     topWords(at, topic, bare ? 8 : 5)
@@ -39,6 +41,7 @@ function topicRow(topic, bare) {
     drift: value === 255 ? null : number(value * known.unit, 0),
     "last drift": state.reading === "smoothed" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
     certainty: number(reading.certainty[index], 2),
+    ...(spread && { isotropy: even === 255 ? null : number((even * spread.unit) / 100, 3) }),
     begun: page.labels[firstSlice] ?? "",
     ended: lastSlice < sliceCount - 1 ? (page.labels[lastSlice] ?? "") : "",
   };
@@ -64,7 +67,9 @@ function drawTable() {
     drift: degrees,
     "last drift": degrees,
     certainty: (drift) => (drift === null ? "" : Math.round(100 * drift) + " %"),
+    isotropy: (value) => (value === null ? "" : percent(value)),
   };
+  $("#topics [data-sort=isotropy]").parentNode.hidden = !page.table.isotropy;
   body.replaceChildren(
     ...rows.map((row) => {
       const tr = createElement("tr", undefined, isActive(state.slice, row.topic) ? "" : "muted");
@@ -103,7 +108,7 @@ function wireTable() {
     if (!by) return;
     // numbers begin with the largest, texts with the first
     sorting.down =
-      sorting.by === by ? !sorting.down : ["documents", "share", "drift", "last drift", "certainty"].includes(by);
+      sorting.by === by ? !sorting.down : ["documents", "share", "drift", "last drift", "certainty", "isotropy"].includes(by);
     sorting.by = by;
     drawTable();
   });

@@ -298,6 +298,7 @@ TABLE_HEADS: Mapping[str, str] = {
     "drift": "drift",
     "last drift": "last drift",
     "certainty": "certainty",
+    "isotropy": "isotropy",
     "begun": "first",
     "ended": "ended",
 }
@@ -306,6 +307,7 @@ HEALTH_CAPTION = (
     "Grey: usual range at the dates before, drawn on the side where leaving it is bad. Red: outside of it. The first "
     "fourteen dates are not judged. Misfit: how badly the topics predicted the documents; more than 2 is rare."
 )
+ISOTROPY_CAPTION = " Isotropy: 100 % if documents spread around their topics in all directions alike, as assumed."
 USUAL = "usual"
 UP_TO = "up to {}"
 
@@ -316,6 +318,7 @@ HEALTH_ROWS: Mapping[str, str] = {
     "living": "Active topics",
     "coherence": "Coherence of words",
     "diversity": "Different words of topics",
+    "isotropy": "Isotropy of topics",
     "alarms": "Drift alarms",
     "refused": "Rejected and late",
     "lag": "Messages waiting",

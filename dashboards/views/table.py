@@ -10,7 +10,7 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import PageParts, Panel
 from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes
-from vmfstream.dashboards.rows.history import Floats, History, history_of, topics_of
+from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 
 # key of a column, and whether it holds numbers
@@ -23,6 +23,7 @@ _COLUMNS = (
     ("drift", True),
     ("last drift", True),
     ("certainty", True),
+    ("isotropy", True),
     ("begun", False),
     ("ended", False),
 )
@@ -31,7 +32,7 @@ _COLUMNS = (
 def section(parts: PageParts) -> str:
     """Return the table's head, whose buttons sort it; the script fills in a row per topic."""
     heads = "".join(
-        f'<th scope="col"{_class("number" if number else "")} aria-sort="none">'
+        f'<th scope="col"{_class("number" if number else "")}{_hidden(key)} aria-sort="none">'
         f'<button data-sort="{key}">{for_html(texts.TABLE_HEADS[key])}</button></th>'
         for key, number in _COLUMNS
     )
@@ -45,15 +46,33 @@ def section(parts: PageParts) -> str:
 
 
 def columns(rows: RunRows, history: History) -> dict[str, Any]:
-    """Return by reading the drift of each topic since its first date, as bytes of shape (S, T) row by row."""
+    """Return what the topics are at each date, as bytes of shape (S, T) row by row.
+
+    By reading the drift of each since its first date; where documents are vectors also the isotropy in percent.
+    """
     out: dict[str, Any] = {}
     topics = topics_of(rows)
+    isotropy = _isotropy(rows, history, topics)
+    if not np.isnan(isotropy).all():
+        percent = as_bytes(100.0 * isotropy)
+        out["isotropy"] = {"unit": percent.unit, "percent": percent.values.ravel()}
     for reading in readings_of(rows):
         own = history_of(rows, reading)
         drift = np.full((history.index.size, topics.size), np.nan)
         drift[:, np.searchsorted(topics, own.topic)] = drift_since_first(rows, own)
         known = as_bytes(drift)
         out[reading] = {"unit": known.unit, "drift": known.values.ravel()}
+    return out
+
+
+def _isotropy(rows: RunRows, history: History, topics: Ints) -> Floats:
+    """Return the isotropy of each of the ``topics`` at each slice, shape (S, T), NaN where unknown."""
+    frame = rows.quality()
+    out = np.full((history.index.size, topics.size), np.nan)
+    s = frame.slice - (history.index[0] if history.index.size else 0)
+    t = np.searchsorted(topics, frame.topic)
+    there = (s >= 0) & (s < history.index.size) & np.isin(frame.topic, topics)
+    out[s[there], t[there]] = frame.isotropy[there]
     return out
 
 
@@ -66,6 +85,11 @@ def drift_since_first(rows: RunRows, history: History) -> Floats:
     drift = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0, dtype=np.float64)))
     out: Floats = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), drift, np.nan)
     return out
+
+
+def _hidden(key: str) -> str:
+    """Return what hides the column of documents that are vectors; the script shows it."""
+    return " hidden" if key == "isotropy" else ""
 
 
 def _class(name: str) -> str:

@@ -80,6 +80,21 @@ def _run_file(path: Path) -> Iterator[Check]:
     yield Check("late", late, counts.late_share <= MOST_LATE)
     yield Check("repeatable", f"no: {cut_by_clock(cut)}" if cut else "yes: no epoch was cut by the clock or a stop")
     yield Check("size", _sized(sizes))
+    yield from _isotropy(reader)
+
+
+def _isotropy(reader: Reader) -> Iterator[Check]:
+    """Say how evenly vectors spread around topics at the end of the newest slice; nothing where documents are words."""
+    import numpy as np
+
+    frame = reader.quality()
+    known = np.flatnonzero(~np.isnan(frame.isotropy))
+    if known.size:
+        newest = known[frame.slice[known] == frame.slice[known].max()]
+        found = frame.isotropy[newest]
+        label, least = reader.slice_labels()[int(frame.slice[newest[0]])], int(found.argmin())
+        told = f"{found.mean():.1%} on average in {label}, least in topic {frame.topic[newest[least]]}"
+        yield Check("isotropy", f"{told}: {found[least]:.1%}")
 
 
 def told_of_input(reader: Reader) -> Iterator[str]:

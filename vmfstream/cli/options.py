@@ -183,6 +183,13 @@ StoryDays = Annotated[
         rich_help_panel=STORIES,
     ),
 ]
+StoryComponent = Annotated[
+    Literal["vmf", "cauchy"],
+    typer.Option(
+        help="Distribution of stories: von Mises-Fisher, or spherical Cauchy, which has heavy tails.",
+        rich_help_panel=STORIES,
+    ),
+]
 PhrasesOption = Annotated[
     bool,
     typer.Option(

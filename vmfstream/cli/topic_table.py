@@ -11,7 +11,8 @@ from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading, trend_word
 
 _QUALITY = ("npmi", "c_v", "diversity")
-_UNKNOWN: dict[str, float | None] = dict.fromkeys(_QUALITY)
+_OF_VECTORS = (*_QUALITY, "isotropy")
+"""Columns of documents that are words, and that are vectors."""
 
 
 def default_reading(run_file: Path) -> Reading:
@@ -30,7 +31,7 @@ def newest_topics(run_file: Path, words: int, reading: Reading) -> list[dict[str
     strongest, given = _words(reader, reading, words), reader.topic_names()
     pinned = set(reader.pinned_topics().tolist())
     here = np.flatnonzero(topics.slice == newest)
-    quality, names = _quality(reader), _names(reader)
+    (quality, unknown), names = _quality(reader), _names(reader)
     return [
         {
             "topic": int(topics.topic[i]),
@@ -40,7 +41,7 @@ def newest_topics(run_file: Path, words: int, reading: Reading) -> list[dict[str
             "slice": label,
             "documents": round(float(topics.n[i])),
             "share": round(float(topics.share[i]), 4),
-            **quality.get((newest, int(topics.topic[i])), _UNKNOWN),
+            **quality.get((newest, int(topics.topic[i])), unknown),
             "words": strongest.get((newest, int(topics.topic[i])), []),
         }
         for i in here[np.argsort(-topics.n[here], kind="stable")]
@@ -63,7 +64,7 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
         raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
     label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))
     strongest = _words(reader, reading, words)
-    quality, names = _quality(reader), _names(reader)
+    (quality, unknown), names = _quality(reader), _names(reader)
     return [
         {
             "slice": label[int(topics.slice[i])],
@@ -71,7 +72,7 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
             "title": names.get((int(topics.slice[i]), topic), ("", ""))[1],
             "documents": round(float(topics.n[i])),
             "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
-            **quality.get((int(topics.slice[i]), topic), _UNKNOWN),
+            **quality.get((int(topics.slice[i]), topic), unknown),
             "words": strongest.get((int(topics.slice[i]), topic), []),
         }
         for i in here
@@ -111,12 +112,17 @@ def _open(run_file: Path, reading: Reading) -> Reader:
     return reader
 
 
-def _quality(reader: Reader) -> dict[tuple[int, int], dict[str, float | None]]:
-    """Return coherence and diversity by slice and topic, as known when the slice closed; None where unknown."""
+def _quality(reader: Reader) -> tuple[dict[tuple[int, int], dict[str, float | None]], dict[str, float | None]]:
+    """Return coherence, diversity and isotropy by slice and topic, as known when the slice closed; None where unknown.
+
+    The last is left out where no topic has one. Return also the columns of a topic of which nothing is known.
+    """
     frame = reader.quality()
-    columns = [[None if value != value else round(value, 3) for value in getattr(frame, name)] for name in _QUALITY]
-    rows = (dict(zip(_QUALITY, values, strict=True)) for values in zip(*columns, strict=True))
-    return dict(zip(zip(frame.slice.tolist(), frame.topic.tolist(), strict=True), rows, strict=True))
+    names = _QUALITY if np.isnan(frame.isotropy).all() else _OF_VECTORS
+    columns = [[None if value != value else round(value, 3) for value in getattr(frame, name)] for name in names]
+    rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+    known = dict(zip(zip(frame.slice.tolist(), frame.topic.tolist(), strict=True), rows, strict=True))
+    return known, dict.fromkeys(names)
 
 
 def _names(reader: Reader) -> dict[tuple[int, int], tuple[str, str]]:

@@ -42,11 +42,13 @@ from vmfstream.directional.loops import (
     posterior_chunk,
     posterior_of_dots,
     scatter_words,
+    sum_rows,
 )
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.simd import NARROW
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
+_FEW = 8  # times as many responsibilities as are not zero, from which on a matrix product takes longer
 _PAGE = 2**21  # bytes of a large page of memory
 
 
@@ -386,8 +388,18 @@ def posterior_accumulate(
     resp = np.zeros((n, kp), m.dtype)
     nk, q = np.zeros((1, kp)), np.zeros((1, kp))
     sums = resp, nk[0], q[0], mass
-    pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, float(beta), *sums, *row)
-    return Pass(_added(np.ascontiguousarray(x.T @ resp), into), nk[0], q[0], *row)
+    empty = ~np.any(x, axis=1)
+    active = pass_of_dots(np.ascontiguousarray(x @ m), empty, *polynomial, threshold, float(beta), *sums, *row)
+    return Pass(_added(_sums(x, resp, active), into), nk[0], q[0], *row)
+
+
+def _sums(x: NDArray[Any], resp: NDArray[Any], active: int) -> NDArray[Any]:
+    """Return ``x' resp`` (d, kp) of dense rows, row by row where few responsibilities are ``active``."""
+    if active * _FEW > resp.size:
+        return np.ascontiguousarray(x.T @ resp)
+    s = np.zeros((resp.shape[1], x.shape[1]), x.dtype)
+    sum_rows(np.ascontiguousarray(x), resp, s)
+    return np.ascontiguousarray(s.T)
 
 
 def _added(s: NDArray[Any], into: NDArray[Any] | None) -> NDArray[Any]:

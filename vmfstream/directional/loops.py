@@ -372,9 +372,10 @@ def pass_of_dots(
     weight: Any,
     second: Any,
     sure: Any,
-) -> None:
-    """Do as `pass_chunk` from finished dot products, and write the responsibilities as a matrix."""
+) -> int:
+    """Do as `pass_chunk` from finished dot products, write the responsibilities as a matrix, and count them."""
     score, r, active = _scratch(coef.shape[1])
+    counted = 0
     for i in range(dots.shape[0]):
         if empty[i]:
             continue
@@ -383,8 +384,20 @@ def pass_of_dots(
         second[i] = _two(score, best, beta, label[i], sure[i])
         count = _truncate(r, active, count, label[i], threshold)
         _tally(r, active, count, mass[i], nk, q, i, top, weight)
+        counted += count
         for a in range(count):
             resp[i, active[a]] = mass[i] * r[active[a]]
+    return counted
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(x: Any, resp: Any, s: Any) -> None:
+    """s[t] += sum_i r_it x_i for dense rows ``x`` (n, d), most of whose responsibilities are zero; ``s`` is (kp, d)."""
+    for i in range(x.shape[0]):
+        for t in range(resp.shape[1]):
+            if resp[i, t] != 0:
+                for j in range(x.shape[1]):
+                    s[t, j] += resp[i, t] * x[i, j]
 
 
 @njit(cache=True, nogil=True)

@@ -25,7 +25,7 @@ from vmfstream.protocols import Codec, ColumnCodec, Executor, Model, Source, Sto
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import seeds_from_text
-from vmfstream.stories.settings import StorySettings
+from vmfstream.stories.settings import COMPONENTS, StorySettings
 from vmfstream.text.filters import AUTO
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
+    story_component : distribution of stories, one of `vmfstream.stories.settings.COMPONENTS`.
     smoothed_stories : whether documents get a second story when 300 later ones are known, in the table of documents.
     topics_from : seeds of the first topics, as `vmfstream.seeds.seeds_as_text` writes them; empty for none.
     documents : of which documents the run file keeps what they got: ``all``, ``none``, or a number: so many of each
@@ -111,6 +112,7 @@ class RunSettings:
     sample: int = 20_000
     stories: bool = True
     story_days: float = 0.0
+    story_component: str = "vmf"
     smoothed_stories: bool = False
     topics_from: str = ""
     documents: str = "none"
@@ -134,6 +136,8 @@ class RunSettings:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
         if self.documents not in ("all", "none") and not (self.documents.isdecimal() and int(self.documents)):
             raise InputError(f"documents: expected all, none or a number above 0, got {self.documents!r}")
+        if self.story_component not in COMPONENTS:
+            raise InputError(f"story_component: expected {' or '.join(COMPONENTS)}, got {self.story_component!r}")
         if self.keep_text and self.documents == "none":
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
         if self.smoothed_stories and (self.documents == "none" or not self.stories):
@@ -343,9 +347,10 @@ class RunSettings:
         return MODELS[self.model](self)
 
     def _stories(self) -> StorySettings:
+        cauchy = self.story_component == "cauchy"
         if not self.story_days:
-            return StorySettings()
-        return StorySettings(half_life=self.story_days, days=True, max_stories=_MOST_STORIES)
+            return StorySettings(cauchy=cauchy)
+        return StorySettings(half_life=self.story_days, days=True, max_stories=_MOST_STORIES, cauchy=cauchy)
 
     def engine(self, linger: float | None = None, ahead: int = 0) -> EngineSettings:
         """Return the settings of the engine."""

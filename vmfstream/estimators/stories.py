@@ -18,7 +18,7 @@ from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whole
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
-from vmfstream.stories.settings import AUTO, StorySettings
+from vmfstream.stories.settings import AUTO, COMPONENTS, StorySettings
 from vmfstream.stories.window import Window
 
 
@@ -51,6 +51,9 @@ class StoryMixture(SphereEstimator, Clusterer):
         Most living stories; beyond, the one that nobody joined for longest is retired.
     max_words : int
         Most features that a story holds, at least 4; beyond, the weakest quarter is dropped. For sparse rows.
+    component : {"vmf", "cauchy"}
+        Distribution of a story: von Mises-Fisher, or spherical Cauchy, which has heavy tails: a row that is far from
+        all stories costs less. Whether stories are merged is told by the former in both.
     window : int
         Rows after which a row gets a second label, see ``smoothed_labels_``; 0 for never. It takes about as long again.
     max_features : int
@@ -92,7 +95,8 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     References
     ----------
-    [GY14] section 3.1 for the mean direction integrated out.
+    [GY14] section 3.1 for the mean direction integrated out. Kato and McCullagh (2020) for the spherical Cauchy
+    distribution.
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {
@@ -102,6 +106,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         "max_stories": Whole(1),
         "max_words": Whole(4),
         "max_features": Whole(2),
+        "component": Choice(*COMPONENTS),
         "window": Whole(0),
     }
 
@@ -121,6 +126,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         max_stories: int = 1_000_000,
         max_words: int = 4_096,
         max_features: int = 1_000_000,
+        component: str = "vmf",
         window: int = 0,
     ) -> None:
         self.grain = grain
@@ -129,6 +135,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         self.max_stories = max_stories
         self.max_words = max_words
         self.max_features = max_features
+        self.component = component
         self.window = window
 
     def fit(
@@ -274,6 +281,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             alpha=float(self.alpha),
             max_stories=int(self.max_stories),
             max_words=int(self.max_words),
+            cauchy=self.component == "cauchy",
         )
         return SequentialMixture(settings, columns, dense=dense, vectors=vectors)
 

@@ -21,7 +21,7 @@ _UNCERTAIN = ("share_low", "share_high", "radius")
 _PHRASES = 8
 """Phrases of a topic and slice in the run file."""
 
-_QUALITY = ("npmi", "c_v", "diversity")
+_QUALITY = ("npmi", "c_v", "diversity", "isotropy")
 
 WEIGHT_DIGITS, DEGREE_DIGITS = 4, 2
 """Decimals of words' weights and of angles: pages and tables show two and none, and DuckDB packs short decimals in half

@@ -298,6 +298,11 @@ def narrow_places(connection: duckdb.DuckDBPyConnection) -> None:
     _narrow(connection, _NARROW_PLACES)
 
 
+def add_isotropy(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tell how evenly vectors spread around topics."""
+    connection.execute("alter table filtered add column isotropy double")
+
+
 def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
     """Give columns of a ``table`` a wider type if numbers of a ``frame`` ask for it.
 
@@ -333,10 +338,11 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     narrow_words,
     add_first_stories,
     narrow_places,
+    add_isotropy,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "94910cfbe4a042e6"
+FINGERPRINT = "60f4c3df66528799"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 

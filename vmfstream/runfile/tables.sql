@@ -30,7 +30,7 @@ create table checkpoint_slice(body ubigint using compression uncompressed);
 create table filtered(
     slice integer not null, topic integer not null, n double, "share" double, kappa double, gamma double,
     tightness double, certainty double, drift_angle double, drift_angle_error double, share_low double,
-    share_high double, radius double, npmi double, c_v double, diversity double, part_of integer);
+    share_high double, radius double, npmi double, c_v double, diversity double, part_of integer, isotropy double);
 create table filtered_word(
     slice integer not null, topic integer not null, rank smallint not null, word varchar not null, weight float);
 create table smoothed(

@@ -72,10 +72,39 @@ def weight_of(grain, coarsest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def cauchy(dimension, grain, kappa, prior, square, product):  # type: ignore[no-untyped-def]
+    """Return log p(x | story) of a spherical Cauchy distribution, in nats above the uniform density.
+
+    Parameters
+    ----------
+    dimension : D of the formulas
+    grain : of the document
+    kappa, prior : concentrations of a document of weight 1 and of the prior of mean directions
+    square, product : |r|^2 of the story, and r'x for the unit row x; both 0 for a new story
+
+    Notes
+    -----
+    With the expected cosine g = 2 rho / (1 + rho^2) of many dimensions its density is (sqrt(1 - g^2) / (1 - g m'x))^
+    (D - 1). What is known of the mean direction is a von Mises-Fisher distribution about m of the concentration
+    |kappa r + C_0 m_0|, as the tangents of the likelihood at g say; then g is the grain times the expected cosine of
+    the two, by Amos's bound Gamma / (h + sqrt(h^2 + Gamma^2)) with h = (D - 1) / 2.
+    """
+    gamma = math.sqrt(kappa * kappa * square + prior * prior)
+    half = 0.5 * (dimension - 1.0)
+    expected = grain * gamma / (half + math.sqrt(half * half + gamma * gamma))
+    return (dimension - 1.0) * (
+        0.5 * math.log1p(-expected * expected) - math.log1p(-expected * kappa * product / gamma)
+    )
+
+
+@njit(cache=True, nogil=True)
 def rescore(  # type: ignore[no-untyped-def]
     slot, model, scale, size, square, first, last, base, ceiling, slope, beside_square, beside_slope
 ):
     """Set what the score of a story is made of from its count, its times and its squares."""
+    if model.cauchy:
+        base[slot] = 2.0 * math.log(size[slot]) - math.log(1.0 + (last[slot] - first[slot]) / model.tempo)
+        return
     concentration = math.sqrt(scale[KAPPA_SQUARED] * max(square[slot], 0.0) + scale[PRIOR_SQUARED])
     own, cosine, _, _ = terms(model.dimension, concentration)
     steep = 0.5 * scale[KAPPA_SQUARED] * cosine / concentration

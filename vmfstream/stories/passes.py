@@ -23,6 +23,7 @@ from vmfstream.stories.grain import (
     KAPPA_SQUARED,
     OPENING,
     PRIOR_SQUARED,
+    cauchy,
     grain_of,
     rescore,
     weight_of,
@@ -133,6 +134,37 @@ def _best(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _best_cauchy(  # type: ignore[no-untyped-def]
+    number, now, weight, share, grain, dense, model, scale, ids, size, square, first, last, base, dot, candidates,
+    vector, beside, beside_square, beside_dot,
+):  # fmt: skip
+    """Do as `_best` for stories that are spherical Cauchy distributions; ``grain`` is that of the document."""
+    kappa, prior = math.sqrt(scale[KAPPA_SQUARED]), math.sqrt(scale[PRIOR_SQUARED])
+    two = beside.shape[1] > 0 and vector.any()
+    kappa_beside, prior_beside = math.sqrt(model.beside_kappa), math.sqrt(model.beside_prior)
+    best = model.log_alpha + cauchy(model.dimension, grain, kappa, prior, 0.0, 0.0)
+    if two:
+        best += cauchy(model.beside, model.beside_grain, kappa_beside, prior_beside, 0.0, 0.0)
+    winner = np.int64(-1)
+    for c in range(number):
+        slot = candidates[c]
+        if beside.shape[1] > 0:
+            beside_dot[slot] = product_of(beside[slot], vector)
+        gap = max(now - last[slot], first[slot] - now, 0.0)
+        if gap > model.silence or size[slot] == 0 or (not dense and dot[slot] == 0.0):
+            continue
+        silent = (size[slot] + 1.0) * math.log1p(gap / (model.tempo + last[slot] - first[slot]))
+        score = base[slot] - silent
+        score += cauchy(model.dimension, grain, kappa, prior, square[slot], share * dot[slot] / weight)
+        if two:
+            of_vector = beside_square[slot], beside_dot[slot]
+            score += cauchy(model.beside, model.beside_grain, kappa_beside, prior_beside, *of_vector)
+        if score > best or (score == best and winner >= 0 and ids[slot] < ids[winner]):
+            best, winner = score, np.int64(slot)
+    return winner
+
+
+@njit(cache=True, nogil=True)
 def _second_best(  # type: ignore[no-untyped-def]
     number, now, weight, model, scale, ids, size, square, first, last, base, ceiling, slope, dot, candidates, bounds,
     no_vector, no_vectors, no_products,
@@ -142,10 +174,16 @@ def _second_best(  # type: ignore[no-untyped-def]
     It is judged at the coarsest grain, and the story has to stand out, see `vmfstream.stories.grain`.
     """
     dense = np.bool_(False)  # not a literal, for which `_best` would be compiled anew
-    winner = _best(
-        number, now, 1.0, 1.0 / weight, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
-        candidates, bounds, no_vector, no_vectors, no_products, no_products, no_products,
-    )  # fmt: skip
+    if model.cauchy:
+        winner = _best_cauchy(
+            number, now, 1.0, 1.0 / weight, model.coarsest, dense, model, scale, ids, size, square, first, last, base,
+            dot, candidates, no_vector, no_vectors, no_products, no_products,
+        )  # fmt: skip
+    else:
+        winner = _best(
+            number, now, 1.0, 1.0 / weight, dense, model, scale, ids, size, square, first, last, base, ceiling, slope,
+            dot, candidates, bounds, no_vector, no_vectors, no_products, no_products, no_products,
+        )  # fmt: skip
     if winner < 0:
         return winner
     nearest = dot[winner] / math.sqrt(max(square[winner], 1e-300))
@@ -209,7 +247,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
             continue
         columns = no_columns if dense else all_columns[rows[i] : rows[i + 1]]
         values = all_values[rows[i] : rows[i + 1]]
-        weight = 1.0
+        weight, grain = 1.0, model.grain
         if model.automatic:
             grain = grain_of(values, model.coarsest, model.finest, model.short)
             weight = weight_of(grain, model.coarsest)
@@ -224,10 +262,16 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
             found = visit_all(values, sums, counters[OLDEST], newer, dot, candidates)
         else:
             found = visit(columns, values, start, length, slots, weights, dot, visited, candidates, counters[MARK])
-        slot = _best(
-            found, now, weight, 1.0, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
-            candidates, bounds, vectors[i] if two else no_vector, beside, beside_square, beside_dot, beside_slope,
-        )  # fmt: skip
+        if model.cauchy:
+            slot = _best_cauchy(
+                found, now, weight, 1.0, grain, dense, model, scale, ids, size, square, first, last, base, dot,
+                candidates, vectors[i] if two else no_vector, beside, beside_square, beside_dot,
+            )  # fmt: skip
+        else:
+            slot = _best(
+                found, now, weight, 1.0, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
+                candidates, bounds, vectors[i] if two else no_vector, beside, beside_square, beside_dot, beside_slope,
+            )  # fmt: skip
         if slot < 0 and weight > 1.0 and not (dense or two):
             slot = _second_best(
                 found, now, weight, model, scale, ids, size, square, first, last, base, ceiling, slope, dot, candidates,
@@ -331,9 +375,10 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
         if not owners.size:
             now = max(clock[0], now)
         values = documents.values[rows[i] : rows[i + 1]]
-        weight = 1.0
+        weight, grain = 1.0, model.grain
         if model.automatic:
-            weight = weight_of(grain_of(values, model.coarsest, model.finest, model.short), model.coarsest)
+            grain = grain_of(values, model.coarsest, model.finest, model.short)
+            weight = weight_of(grain, model.coarsest)
             values = values * np.float32(weight)
         vector = documents.beside[i] if two else documents.values[:0]
         counters[MARK] += 1
@@ -352,11 +397,18 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
             square, beside_square = memory.square[owner], memory.beside_square[owner]
             sums = memory.beside[owner].copy() if two else vector
             _leave_out(owner, weight, model, memory, vector)
-        slot = _best(
-            found, now, weight, 1.0, dense, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
-            memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates, memory.bounds,
-            vector, memory.beside, memory.beside_square, memory.beside_dot, memory.beside_slope,
-        )  # fmt: skip
+        if model.cauchy:
+            slot = _best_cauchy(
+                found, now, weight, 1.0, grain, dense, model, memory.scale, memory.ids, memory.size, memory.square,
+                memory.first, memory.last, memory.base, memory.dot, memory.candidates, vector, memory.beside,
+                memory.beside_square, memory.beside_dot,
+            )  # fmt: skip
+        else:
+            slot = _best(
+                found, now, weight, 1.0, dense, model, memory.scale, memory.ids, memory.size, memory.square,
+                memory.first, memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates,
+                memory.bounds, vector, memory.beside, memory.beside_square, memory.beside_dot, memory.beside_slope,
+            )  # fmt: skip
         if slot < 0 and weight > 1.0 and not (dense or two):
             slot = _second_best(
                 found, now, weight, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,

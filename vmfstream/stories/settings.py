@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 AUTO: Literal["auto"] = "auto"
 """Grain that follows the length of each document, see `vmfstream.stories.grain`."""
 
+COMPONENTS = ("vmf", "cauchy")
+"""Distributions of stories: von Mises-Fisher and spherical Cauchy."""
+
 
 @dataclass(frozen=True, slots=True)
 class StorySettings:
@@ -66,6 +69,8 @@ class StorySettings:
         length. They were chosen from a grid of 27 together with ``vectors_grain``, see `docs/embeddings.md`.
     vectors_grain : float
         Grain of vectors beside words, in (0, 1).
+    cauchy : bool
+        Whether stories are spherical Cauchy distributions, which have heavy tails, instead of von Mises-Fisher ones.
     """
 
     grain: float | Literal["auto"] = AUTO
@@ -88,6 +93,7 @@ class StorySettings:
     words_beside: float = 1_500.0
     vectors_beside: float = 150.0
     vectors_grain: float = 0.5
+    cauchy: bool = False
 
     def numbers(self) -> NDArray[np.float64]:
         """Flatten, in the order of the fields; NaN stands for "auto"."""
@@ -98,13 +104,13 @@ class StorySettings:
     def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
         """Rebuild what `numbers` made; ValueError if it cannot have.
 
-        It made 15 numbers before the fields from ``short`` on, 8 before those from ``coarsest`` on, and 7 before days;
-        those that lack get their defaults.
+        It made 20 numbers before cauchy, 15 before the fields from ``short`` on, 8 before those from ``coarsest`` on,
+        and 7 before days; those that lack get their defaults.
         """
-        grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, len(fields(cls))) else [0.0]
-        positive, days = given[:6] + given[7:], given[6:7]
+        grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, 20, len(fields(cls))) else [0.0]
+        positive, flags = given[:6] + given[7:19], given[6:7] + given[19:]
         grained = math.isnan(grain) or 0.0 < grain < 1.0
-        if not (grained and all(value > 0.0 for value in positive) and days in ([], [0.0], [1.0])):
+        if not (grained and all(value > 0.0 for value in positive) and set(flags) <= {0.0, 1.0}):
             raise ValueError(f"expected settings of stories, got {numbers.tolist()}")
         kinds: list[Any] = [type(field.default) for field in fields(cls)[1:]]
         return cls(
@@ -140,6 +146,10 @@ class Constants(NamedTuple):
     last_examined: int
     compared: int
     short: float
+    cauchy: bool
+    grain: float
+    """The grain that is given, or the coarsest one."""
+    beside_grain: float
 
 
 def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
@@ -166,4 +176,7 @@ def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
         settings.last_examined,
         settings.compared,
         settings.short,
+        settings.cauchy,
+        settings.coarsest if settings.grain == AUTO else settings.grain,
+        settings.vectors_grain,
     )

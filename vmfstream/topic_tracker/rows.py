@@ -17,7 +17,7 @@ from vmfstream.text.topic_names import JOINT
 
 _EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance", "decision")
 _UNCERTAINTY_FIELDS = ("share_low", "share_high", "radius")
-_QUALITY_FIELDS = ("npmi", "c_v", "diversity")
+_QUALITY_FIELDS = ("npmi", "c_v", "diversity", "isotropy")
 
 
 def closed_slices(commits: Sequence[Commit]) -> list[SliceReport]:

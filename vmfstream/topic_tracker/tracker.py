@@ -21,7 +21,7 @@ from vmfstream.engine.loop.namer import BackgroundNamer, NamingFunction
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
-from vmfstream.estimators.parameters import Domain, Flag, Number, Whole, check_parameters
+from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole, check_parameters
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
@@ -29,6 +29,7 @@ from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Documents, Rejected
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
+from vmfstream.stories.settings import COMPONENTS
 from vmfstream.text.filters import is_language
 from vmfstream.text.own_tokeniser import Cut, name_of
 from vmfstream.text.sentence_models import Embed
@@ -65,6 +66,7 @@ _DOMAINS: dict[str, Domain] = {
     "refit_budget": Number(0.0, closed="both"),
     "stories": Flag(),
     "story_days": Number(0.0),
+    "story_component": Choice(*COMPONENTS),
     "smoothed_stories": Flag(),
     "phrases": Flag(),
     "documents": Flag(),
@@ -101,6 +103,8 @@ class TopicTracker:
     story_days : float
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
+    story_component : {"vmf", "cauchy"}
+        Distribution of stories: von Mises-Fisher, or spherical Cauchy, which has heavy tails; `vmfstream.StoryMixture`.
     phrases : bool
         Count phrases of two words that the stream has, such as *climate change*, as features besides their words.
     smoothed_stories : bool
@@ -164,6 +168,7 @@ class TopicTracker:
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
+        story_component: str = "vmf",
         smoothed_stories: bool = False,
         phrases: bool = False,
         documents: bool = False,
@@ -186,6 +191,7 @@ class TopicTracker:
             "refit_budget": refit_budget,
             "stories": stories,
             "story_days": story_days,
+            "story_component": story_component,
             "smoothed_stories": smoothed_stories,
             "phrases": phrases,
             "documents": documents,
@@ -218,6 +224,7 @@ class TopicTracker:
             sample=0,
             stories=stories,
             story_days=story_days,
+            story_component=story_component,
             smoothed_stories=smoothed_stories,
             phrases=phrases,
             documents="all" if documents else "none",
@@ -634,8 +641,9 @@ class TopicTracker:
             before), ``words`` (pairs of word and weight), ``name`` (given, or its most telling phrases and words) and
             ``title`` (of its most representative document); ``share_low`` and ``share_high`` bound the share and
             ``radius`` (degrees) the direction, at 95 %. ``npmi`` and ``c_v`` are the coherence of the ten strongest
-            words in the recent documents, ``diversity`` tells how few of them it shares with other topics (all three
-            not for smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
+            words in the recent documents, ``diversity`` tells how few of them it shares with other topics, and
+            ``isotropy`` how evenly recent vectors spread around it, NaN where documents are words (all four not for
+            smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
         """
         self._take_names()
         commits, names = self._store.commits, self.names()
@@ -965,6 +973,7 @@ class TopicTracker:
             refit_budget=run.refit_budget,
             stories=run.stories,
             story_days=run.story_days,
+            story_component=run.story_component,
             smoothed_stories=run.smoothed_stories,
             phrases=run.phrases,
             documents=run.documents == "all",

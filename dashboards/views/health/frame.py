@@ -1,4 +1,4 @@
-"""Diagnostics of a run by slice: input, predictive fit, drift alarms and speed, with their usual ranges."""
+"""Diagnostics of a run by slice: input, fit of topics, drift alarms and speed, with their usual ranges."""
 
 from __future__ import annotations
 
@@ -150,6 +150,7 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
         (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
         (_Kind("coherence", "low", False, lambda v: f"{v:.2f}"), _of_topics(rows, history, "npmi")),
         (_Kind("diversity", "low", True, phrases.percent), _of_topics(rows, history, "diversity")),
+        *_isotropy(rows, history),
         (_Kind("alarms", "high", True, count), alarms),
         (_Kind("refused", "high", True, count), refused),
         (_Kind("lag", "high", True, count), _last(epochs, history, np.where(epochs.lag < 0, np.nan, epochs.lag))),
@@ -211,6 +212,12 @@ def _of_topics(rows: RunRows, history: History, name: str) -> Floats:
     total = np.bincount(s[known], weights=values[known], minlength=slices)
     mean: Floats = np.divide(total, many, out=np.full(slices, np.nan), where=many > 0)
     return mean
+
+
+def _isotropy(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
+    """Return the row of isotropy, which documents that are words have not."""
+    mean = _of_topics(rows, history, "isotropy")
+    return [] if np.isnan(mean).all() else [(_Kind("isotropy", "none", True, phrases.percent), mean)]
 
 
 def _last(epochs: EpochFrame, history: History, values: Floats) -> Floats:

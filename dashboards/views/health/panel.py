@@ -50,7 +50,9 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
 def section(parts: PageParts) -> str:
     """Return the panel's HTML; the script fills in verdict and rows."""
     cursor = '<div class="cursor" aria-hidden="true"></div>'
-    figure = chart("health", texts.HEALTH, texts.HEALTH_CAPTION, over=cursor)
+    vectors = not np.isnan(parts.rows.quality().isotropy).all()
+    caption = texts.HEALTH_CAPTION + (texts.ISOTROPY_CAPTION if vectors else "")
+    figure = chart("health", texts.HEALTH, caption, over=cursor)
     return f'<ul id="health-verdict"></ul>{figure}<p class="muted" id="health-missing"></p>'
 
 

@@ -12,6 +12,7 @@ from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.views.table import PANEL, drift_since_first
+from vmfstream.runfile.queries import QualityFrame
 
 
 def test_turned_is_the_angle_to_the_first_date() -> None:
@@ -44,6 +45,20 @@ def test_columns_have_a_place_for_every_topic_and_date() -> None:
     known = ~np.isnan(drift)
     np.testing.assert_allclose(shown[known], drift[known], atol=0.26)
     assert (found["filtered"]["drift"].reshape(6, 4)[~known] == 255).all()
+
+
+def test_vectors_have_an_isotropy_by_topic_and_date() -> None:
+    rows = gazette(slices=6, topics=4)
+    frame = rows.topics("filtered")
+    quality = QualityFrame(
+        frame.slice, frame.topic, frame.share, frame.share, frame.share, frame.share, np.arange(24) / 100
+    )
+    assert PANEL.columns is not None
+    cached = CachedRows(rows)
+    cached.__dict__["quality"] = lambda: quality
+    found = PANEL.columns(cached, history_of(cached, "smoothed"))["isotropy"]
+    place = (frame.slice - frame.slice[0]) * 4 + np.searchsorted(np.unique(frame.topic), frame.topic)
+    assert (found["percent"][place] * found["unit"]).tolist() == list(range(24))
 
 
 def test_a_run_file_without_sketches_has_a_table_all_the_same() -> None:

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
+from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.texts import BANNED
 from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.page.data import parts_of
+from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.health.frame import WARM_UP, HealthFrame, HealthRow, usual
-from vmfstream.dashboards.views.health.panel import columns
+from vmfstream.dashboards.views.health.panel import PANEL, columns
 from vmfstream.dashboards.views.health.view import HealthView
 from vmfstream.runfile.queries import EpochFrame, EventFrame, QualityFrame, Rejections
 
@@ -32,13 +35,14 @@ class Run(FakeRows):
     epoch_frame: EpochFrame | None = None
     refused: Rejections | None = None
     npmi: float = 0.2
+    isotropy: float = float("nan")
 
     def quality(self) -> QualityFrame:
         frame = self.topics("filtered")
         wave = 0.01 * np.cos(frame.slice)
         last = frame.slice == frame.slice.max()
         npmi = np.where(last, self.npmi, 0.2 + wave)
-        return QualityFrame(frame.slice, frame.topic, frame.share, npmi, 0.5 + wave, 0.9 + wave)
+        return QualityFrame(frame.slice, frame.topic, frame.share, npmi, 0.5 + wave, 0.9 + wave, self.isotropy + wave)
 
     def epochs(self) -> EpochFrame:
         return self.epoch_frame or super().epochs()
@@ -229,6 +233,16 @@ def test_coherence_that_falls_is_unusual() -> None:
     assert row(replace(run(), npmi=0.05), "Coherence").unusual.tolist() == [False] * (SLICES - 1) + [True]
     assert row(run(), "Coherence").shown[-1] == "0.20"
     assert row(run(), "Different").usually == "90 %"
+
+
+def test_isotropy_is_there_for_vectors_only() -> None:
+    assert not [one for one in health(run()).rows if "Isotropy" in one.name]
+    assert not [name for name in health(run()).missing if "Isotropy" in name]
+    vectors = replace(run(), isotropy=0.2)
+    assert row(vectors, "Isotropy").shown[0] == "21 %"
+    assert not row(replace(vectors, isotropy=0.02), "Isotropy").unusual.any()
+    parts = [parts_of(CachedRows(rows), PagePlan()) for rows in (run(), vectors)]
+    assert [texts.ISOTROPY_CAPTION in PANEL.section(one) for one in parts] == [False, True]
 
 
 def test_run_files_of_before_know_no_coherence() -> None:

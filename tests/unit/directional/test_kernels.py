@@ -206,6 +206,30 @@ def test_zeros_are_zeros_of_their_own(d: int, kp: int, dtype: type) -> None:
     assert not kernels.zeros(d, kp, dtype).any()
 
 
+@pytest.mark.parametrize("threshold", [0.0, 1.0])
+def test_dense_sums_are_the_same_by_rows_and_by_a_product(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(100, np.float32, sparse=False)
+    by_rows = []
+
+    def sum_rows(*given: Any) -> None:
+        by_rows.append(given)
+        loops.sum_rows(*given)
+
+    monkeypatch.setattr(kernels, "sum_rows", sum_rows)
+    s = kernels.posterior_accumulate(*case.arguments, threshold=threshold).s
+    assert len(by_rows) == threshold  # all topics of a document, or one
+    listed = case.x if threshold else np.asfortranarray(case.x)
+    resp = np.zeros((N, case.kp), np.float32)
+    resp[np.arange(N), np.arange(N) % 100] = 0.5
+    for active in (N, N * case.kp):
+        np.testing.assert_allclose(kernels._sums(listed, resp, active), case.x.T @ resp, **tolerance(np.float32))
+    assert s.shape == case.m.shape
+    assert s.flags.c_contiguous
+    hard = np.eye(case.kp, dtype=np.float32)[kernels.posterior(*case.arguments).label] * case.x.any(axis=1)[:, None]
+    soft = kernels.posterior(*case.arguments).resp
+    np.testing.assert_allclose(s, case.x.T @ (hard if threshold else soft), **tolerance(np.float32))
+
+
 @every
 def test_accumulate(k: int, dtype: type, sparse: bool, threads: int) -> None:
     case = Case(k, dtype, sparse=sparse)

@@ -26,6 +26,7 @@ from vmfstream.engine.loop.stories import LEAST_DOCUMENTS, WORDS, remapped
 from vmfstream.engine.loop.story_book import KEPT, YOUNG, StoryBook, growth
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
+from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Document, Event, StoryEvent, StoryRows
 from vmfstream.runfile.memory import MemoryStore
@@ -185,6 +186,12 @@ def test_time_may_be_counted_in_days() -> None:
         assert [(event.story, event.size) for event in happened(store, "ended")] == [(0, 20)][: stories[-1]]
     assert RunSettings(story_days=20.0).engine().stories == replace(DAYS, max_stories=10_000)
     assert RunSettings().engine().stories == StorySettings()
+    assert RunSettings(story_component="cauchy").engine().stories == StorySettings(cauchy=True)
+    assert RunSettings(story_days=2.0, story_component="cauchy").engine().stories == replace(
+        DAYS, half_life=2.0, max_stories=10_000, cauchy=True
+    )
+    with pytest.raises(InputError, match="story_component: expected vmf or cauchy, got 'kent'"):
+        RunSettings(story_component="kent")
 
 
 @pytest.mark.parametrize("settings", [SHORT, DAYS, MERGING])

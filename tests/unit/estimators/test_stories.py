@@ -19,6 +19,8 @@ from tests.unit.mixtures.planted import directions, vmf_rows
 from tests.unit.stories.streams import bursts, vectors_of
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.stories import StoryMixture
+from vmfstream.stories.mixture import SequentialMixture
+from vmfstream.stories.settings import StorySettings
 
 
 @parametrize_with_checks([StoryMixture()], expected_failed_checks=lambda _: RIVER_METHOD)
@@ -64,6 +66,16 @@ def test_float32_and_float64_rows_and_unscaled_ones_say_the_same() -> None:
     expected = StoryMixture().fit_predict(x)
     np.testing.assert_array_equal(StoryMixture().fit_predict(x.astype(np.float32)), expected)
     np.testing.assert_array_equal(StoryMixture().fit_predict(7.0 * x), expected)
+
+
+def test_stories_may_have_heavy_tails() -> None:
+    x: Any = bursts(400, words=5, seed=2)[0]  # two words of their own
+    model = StoryMixture(grain=0.4, component="cauchy").fit(x)
+    mixture = SequentialMixture(StorySettings(grain=0.4, cauchy=True), x.shape[1], dense=True)
+    np.testing.assert_array_equal(model.labels_, mixture.learn(x.astype(np.float32)).labels)
+    assert (model.labels_ != StoryMixture(grain=0.4).fit(x).labels_).any()
+    with pytest.raises(ValueError, match="component: expected one of 'vmf', 'cauchy', got 'kent'"):
+        StoryMixture(component="kent").fit(x)
 
 
 def test_predict_is_what_learning_would_give() -> None:

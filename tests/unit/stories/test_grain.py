@@ -104,6 +104,8 @@ def test_settings_come_back_from_numbers(grain: Any) -> None:
     assert again == settings
     assert [type(value) for value in astuple(again)[1:]] == [type(value) for value in astuple(StorySettings())[1:]]
     before = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True)
+    assert StorySettings.from_numbers(replace(settings, cauchy=True).numbers()) == replace(settings, cauchy=True)
+    assert StorySettings.from_numbers(settings.numbers()[:20]) == settings
     assert StorySettings.from_numbers(before.numbers()[:8]) == before
     assert StorySettings.from_numbers(before.numbers()[:7]) == replace(before, days=False)
     for at in (0, 1, 6, 8, 14, 19):
@@ -111,7 +113,8 @@ def test_settings_come_back_from_numbers(grain: Any) -> None:
         numbers[at] = 0.0
         with pytest.raises(ValueError, match="expected settings of stories"):
             StorySettings.from_numbers(numbers)
-    for wrong in (settings.numbers()[:9], np.where(np.arange(20) == 7, 0.5, settings.numbers())):
+    flags = [np.where(np.arange(21) == at, 0.5, settings.numbers()) for at in (7, 20)]
+    for wrong in (settings.numbers()[:9], *flags):
         with pytest.raises(ValueError, match="expected settings of stories"):
             StorySettings.from_numbers(wrong)
 

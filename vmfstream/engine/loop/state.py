@@ -248,6 +248,7 @@ class EngineState:
         topics = self.rows(summary.topics)
         if isinstance(self.encoder, WordCounting):
             topics = with_quality(topics, self.encoder, [counts for _, counts in self.buffer.window])
+        topics = replace(topics, isotropy=summary.isotropy)
         if self._seeding is not None:
             topics = replace(topics, part_of=self._seeding.parts(summary.topics.ids, summary.topics.f))
         best = representative(summary, kept, self.settings.representative_documents)

@@ -150,6 +150,7 @@ class TrackerModel:
             events=result.events,
             refused=result.refused,
             labelled=result.labelled,
+            isotropy=_isotropy(state, result),
         )
 
     def describe(self) -> TopicView | None:
@@ -255,6 +256,20 @@ def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kap
 
     topic, second = (np.where(column >= 0, ids[np.maximum(column, 0)], -1) for column in (info.label, info.second))
     return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info), second, info.probability)
+
+
+def _isotropy(state: TrackState, result: SliceResult) -> NDArray[np.float64] | None:
+    """Return how evenly recent documents spread around each topic of the slice that ended; None if they are words."""
+    from vmfstream.directional.isotropy import isotropies
+
+    found, ids = [(w.x, w.resp) for w in state.window], state.ids
+    if not found and result.prediction is not None:  # a slice above the limit is not kept
+        found, ids = [(result.prediction.x, result.resp)], result.filtered.ids
+    parts = [x for x, _ in found if isinstance(x, np.ndarray)]
+    if len(parts) < max(len(found), 1):
+        return None
+    resp = np.concatenate([r[:, : len(ids)] for _, r in found])
+    return isotropies(parts, np.where(resp.any(axis=1), ids[resp.argmax(axis=1)], -1), result.filtered.ids)
 
 
 def arrival_temperature(result: SliceResult) -> float:

@@ -120,9 +120,9 @@ class UncertaintyFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QualityFrame:
-    """Coherence and diversity of the words of topics at the end of each closed slice; NaN where unknown.
+    """Coherence and diversity of the words of topics, and isotropy of their vectors, by slice; NaN where unknown.
 
-    See `vmfstream.text.coherence`.
+    As known at the end of each closed slice. See `vmfstream.text.coherence` and `vmfstream.directional.isotropy`.
     """
 
     slice: Ints
@@ -131,6 +131,7 @@ class QualityFrame:
     npmi: Floats
     c_v: Floats
     diversity: Floats
+    isotropy: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,7 +272,7 @@ class Topics(RunFileQueries):
         return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
 
     def quality(self) -> QualityFrame:
-        """Return the coherence and the diversity of the topics of all closed slices, as known when they closed."""
+        """Return coherence, diversity and isotropy of the topics of all closed slices, as known when they closed."""
         return self._frame(QualityFrame, "from filtered order by slice, topic")
 
     def names(self) -> NameFrame:
