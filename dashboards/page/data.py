@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
-from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
+from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
 from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.views.river.panel import many
@@ -67,7 +68,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "order": river_order(rows) if history.index.size else [],
         "names": _names(rows, history, topics, table),
         "pairs": _pairs([history_of(rows, name) for name in readings]),
-        "period": phrases.period(history.labels),
+        "period": history.period(),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
         "repaint": dict(repaint_table()),
         "warm_up": history.warm_up.astype(int).tolist(),
@@ -82,7 +83,8 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
     views = {name: columns for name in PANELS if (columns := panel(name).columns)} if history.index.size else {}
     data["columns"] = list(views)
     for name, columns in views.items():
-        data[name] = table.with_references(columns(rows, history))
+        # the same for all plans
+        data[name] = table.with_references(once(rows, ("columns", name), partial(columns, rows, history)))
     return data
 
 
