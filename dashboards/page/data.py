@@ -19,6 +19,7 @@ from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
+from vmfstream.dashboards.rows.merged import merged_of
 from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
 from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.rows.unfinished import judged
@@ -56,7 +57,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "pinned": rows.pinned_topics().tolist(),
         "labels": list(history.labels),
         "listed": listed_data(rows, history, plan.listed),
-        "last": int(history.index[-1]) if history.index.size else -1,
+        "last": _last_slice(rows, history),
         "measures": list(plan.measures),
         "many": many(rows),
         "counts": history.n.tolist(),
@@ -86,6 +87,14 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         # the same for all plans
         data[name] = table.with_references(once(rows, ("columns", name), partial(columns, rows, history)))
     return data
+
+
+def _last_slice(rows: RunRows, history: History) -> int:
+    """Return the number of the newest slice in the run file, -1 without any."""
+    if not history.index.size:
+        return -1
+    last, merged = int(history.index[-1]), merged_of(rows)
+    return merged.slices_of(last)[1] if merged else last
 
 
 def subtitle(history: History) -> str:

@@ -13,6 +13,8 @@ from tests.unit.dashboards.fakes import FakeRows, gazette, with_stories
 from tests.unit.dashboards.test_far_slices import moved, of_size
 from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards.export import build_page, first_that_fits
+from vmfstream.dashboards.page.compression import ArrayTable
+from vmfstream.dashboards.page.data import page_data
 from vmfstream.dashboards.page.document_lists import answer
 from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of, unit
@@ -238,6 +240,13 @@ def test_the_server_lists_the_documents_of_all_slices_of_a_date(rows: FakeRows) 
     assert (asked[0].part or ())[:2] == (23, 25)
     assert asked[0].slice is None
     assert (asked[1].slice, asked[1].part) == (8, None)
+
+
+def test_the_page_knows_the_newest_slice_of_the_run_file_so_that_a_live_one_counts_new_slices(rows: FakeRows) -> None:
+    for page_rows in (rows, MergedRows(rows, PER)):
+        data = page_data(CachedRows(page_rows), PagePlan(listed=0), ArrayTable())
+        assert data["last"] == SLICES - 1
+        assert data["period"] == ("quarter" if page_rows is rows else "step")
 
 
 def test_slices_that_lie_far_from_the_others_stay_so() -> None:
