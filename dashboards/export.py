@@ -90,8 +90,16 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
 def first_that_fits(plans: list[PagePlan], page: Callable[[PagePlan], str], most: float) -> tuple[PagePlan, str]:
     """Return the first plan whose page has no more than ``most`` bytes, the last one if none has, and its page.
 
-    Each plan makes a smaller page than the one before, so that few of them need to be made: the first, and those that
-    halve what is left.
+    Few pages are made: that of the first plan, and those that halve what is left.
+
+    Parameters
+    ----------
+    plans : list of PagePlan
+        Each makes a smaller page than the one before.
+    page : callable
+        Makes the page of a plan.
+    most : float
+        Bytes of a page in UTF-8.
     """
     too_large, chosen, at, made = -1, len(plans) - 1, 0, {}
     while too_large + 1 < chosen:
