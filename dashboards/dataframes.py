@@ -121,24 +121,25 @@ class RowsInMemory(ABC):
         frame = self.whole(WordFrame, reading)
         return kept(frame, (frame.rank <= top) & _of(frame.topic, topic))
 
-    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
-        """Return the words of topics in all closed slices as numbers."""
+    def word_codes(self, reading: Reading, top: int = 60, slices: Sequence[int] | None = None) -> WordCodes:
+        """Return the ``top`` words of topics in all closed slices as numbers, or in those that are given."""
         frame = self.words(reading, top=top)
+        frame = kept(frame, _among(frame.slice, slices))
         vocabulary = sorted({str(word) for word in frame.word})
         place = {word: k for k, word in enumerate(vocabulary)}
         code = np.array([place[str(word)] for word in frame.word], np.int64)
         names = np.array(vocabulary, np.object_)
         return WordCodes(frame.slice, frame.topic, frame.rank, code, frame.weight, names)
 
-    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
-        """Return the angles between topics."""
+    def angles(self, reading: Reading, topic: int | None = None, slices: Sequence[int] | None = None) -> AngleFrame:
+        """Return the angles between topics, of one ``topic`` and some ``slices`` if they are given."""
         frame = self.whole(AngleFrame, reading)
-        return kept(frame, _of(frame.topic, topic) | _of(frame.other, topic))
+        return kept(frame, (_of(frame.topic, topic) | _of(frame.other, topic)) & _among(frame.slice, slices))
 
-    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
-        """Return the sketches of means."""
+    def sketches(self, reading: Reading, topic: int | None = None, slices: Sequence[int] | None = None) -> SketchFrame:
+        """Return the sketches of means, of one ``topic`` and some ``slices`` if they are given."""
         frame = self.whole(SketchFrame, reading)
-        return kept(frame, _of(frame.topic, topic))
+        return kept(frame, _of(frame.topic, topic) & _among(frame.slice, slices))
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents."""
@@ -161,7 +162,7 @@ class RowsInMemory(ABC):
         """Return that nothing is known of coherence and diversity."""
         return empty(QualityFrame)
 
-    def names(self) -> NameFrame:
+    def names(self, slices: Sequence[int] | None = None) -> NameFrame:
         """Return that topics have no names but their words."""
         return empty(NameFrame)
 
@@ -326,3 +327,7 @@ def _moment(value: Any) -> Any:
 
 def _of(column: NDArray[np.int64], wanted: int | None) -> NDArray[np.bool_]:
     return np.ones(column.size, np.bool_) if wanted is None else np.asarray(column == wanted)
+
+
+def _among(column: NDArray[np.int64], slices: Sequence[int] | None) -> NDArray[np.bool_]:
+    return np.ones(column.size, np.bool_) if slices is None else np.isin(column, slices)

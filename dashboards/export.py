@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.page.markup import exported
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure
-from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, readings_of
+from vmfstream.dashboards.rows.merged import rows_of_page
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, readings_of, slices_per_date
 from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
 from vmfstream.folders import write_file
@@ -27,10 +29,11 @@ _MB = 1e6
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """Size of the written file and what was left out to keep it small."""
+    """Size of the written file, what was left out to keep it small, and how many slices a date of it stands for."""
 
     bytes: int
     dropped: tuple[str, ...]
+    per: int = 1
 
 
 def export_page(
@@ -71,19 +74,42 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     """Build the page from rows; see `export_page`."""
     if not max_mb > 0:
         raise ValueError(f"max_mb must be positive, got {max_mb}")
-    snapshot = CachedRows(rows)
+    snapshot = CachedRows(rows_of_page(rows))
     drawings = Drawings(snapshot)
     opening = initial_measure(history_of(snapshot, readings_of(snapshot)[0]))
-    for plan in _plans(opening, listed=bool(len(snapshot.listed_counts().slice))):
-        text = _page(snapshot, plan, drawings)
-        size = len(text.encode("utf-8"))
-        if size <= max_mb * _MB:
-            break
+    plans = _plans(opening, listed=bool(len(snapshot.listed_counts().slice)))
+    plan, text = first_that_fits(plans, lambda plan: _page(snapshot, plan, drawings), max_mb * _MB)
+    size = len(text.encode("utf-8"))
     if size > REFUSED_MB * _MB:
         raise InputError(
             f"the page would be {size / _MB:.1f} MB, more than {REFUSED_MB:.0f} MB: use fewer topics or longer slices"
         )
-    return text, ExportReport(bytes=size, dropped=plan.dropped)
+    return text, ExportReport(bytes=size, dropped=plan.dropped, per=slices_per_date(snapshot))
+
+
+def first_that_fits(plans: list[PagePlan], page: Callable[[PagePlan], str], most: float) -> tuple[PagePlan, str]:
+    """Return the first plan whose page has no more than ``most`` bytes, the last one if none has, and its page.
+
+    Few pages are made: that of the first plan, and those that halve what is left.
+
+    Parameters
+    ----------
+    plans : list of PagePlan
+        Each makes a smaller page than the one before.
+    page : callable
+        Makes the page of a plan.
+    most : float
+        Bytes of a page in UTF-8.
+    """
+    too_large, chosen, at, made = -1, len(plans) - 1, 0, {}
+    while too_large + 1 < chosen:
+        text = page(plans[at])
+        if len(text.encode("utf-8")) <= most:
+            chosen, made = at, {at: text}
+        else:
+            too_large = at
+        at = (too_large + chosen) // 2
+    return plans[chosen], made[chosen] if chosen in made else page(plans[chosen])
 
 
 def _plans(opening: Measure, *, listed: bool) -> list[PagePlan]:

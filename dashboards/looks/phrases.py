@@ -16,6 +16,9 @@ _PERIODS = (
     (re.compile(r"^\d{4}-\d{2}-\d{2}$"), "day"),
 )
 
+STEP = "step"
+"""What slices are called that have no name in a calendar."""
+
 _SETTINGS: Mapping[str, str] = {
     "topics": "{} topics requested",
     "source": "source: {}",
@@ -93,6 +96,14 @@ def far_away(documents: int, first: str, last: str, gap: int) -> str:
     )
 
 
+def merged_dates(slices: int, dates: int, per: int) -> str:
+    """Return the note that ``slices`` are more than a page has, so that each of its ``dates`` stands for ``per``."""
+    return (
+        f"{slices:,} slices are more than a page can show: each of its {dates:,} dates stands for {per:,} slices and "
+        "has the name of the last one. Documents are added up; topics, words and angles are those of the last slice."
+    )
+
+
 def no_topics(documents: int) -> str:
     """Return why a page of so many ``documents`` has no topics."""
     read = count(documents, "document", "documents")
@@ -131,7 +142,7 @@ def period(labels: Sequence[str]) -> str:
     for pattern, word in _PERIODS:
         if labels and all(pattern.match(label) for label in labels):
             return word
-    return "step"
+    return STEP
 
 
 def count(n: float, one: str, many: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
-from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
+from vmfstream.dashboards.rows.merged import merged_of
+from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
 from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.views.river.panel import many
@@ -55,7 +57,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "pinned": rows.pinned_topics().tolist(),
         "labels": list(history.labels),
         "listed": listed_data(rows, history, plan.listed),
-        "last": int(history.index[-1]) if history.index.size else -1,
+        "last": _last_slice(rows, history),
         "measures": list(plan.measures),
         "many": many(rows),
         "counts": history.n.tolist(),
@@ -67,7 +69,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "order": river_order(rows) if history.index.size else [],
         "names": _names(rows, history, topics, table),
         "pairs": _pairs([history_of(rows, name) for name in readings]),
-        "period": phrases.period(history.labels),
+        "period": history.period(),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
         "repaint": dict(repaint_table()),
         "warm_up": history.warm_up.astype(int).tolist(),
@@ -82,8 +84,17 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
     views = {name: columns for name in PANELS if (columns := panel(name).columns)} if history.index.size else {}
     data["columns"] = list(views)
     for name, columns in views.items():
-        data[name] = table.with_references(columns(rows, history))
+        # the same for all plans
+        data[name] = table.with_references(once(rows, ("columns", name), partial(columns, rows, history)))
     return data
+
+
+def _last_slice(rows: RunRows, history: History) -> int:
+    """Return the number of the newest slice in the run file, -1 without any."""
+    if not history.index.size:
+        return -1
+    last, merged = int(history.index[-1]), merged_of(rows)
+    return merged.slices_of(last)[1] if merged else last
 
 
 def subtitle(history: History) -> str:

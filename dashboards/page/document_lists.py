@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.rows.history import History
+from vmfstream.dashboards.rows.merged import merged_of
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.views.stories.panel import stories_of_page
 from vmfstream.errors import InputError
@@ -20,6 +22,8 @@ LONGEST_SEARCH = 200
 """Characters of what is searched for."""
 
 _EXCERPT = 240
+_ALL = 2**31
+"""More documents than a slice has."""
 
 
 def listed_data(rows: RunRows, history: History, most: int) -> dict[str, Any]:
@@ -42,12 +46,13 @@ def listed_data(rows: RunRows, history: History, most: int) -> dict[str, Any]:
     return data
 
 
-def answer(reader: Reader, history: History, asked: dict[str, str]) -> dict[str, Any]:
+def answer(reader: Reader, rows: RunRows, history: History, asked: dict[str, str]) -> dict[str, Any]:
     """Return one page of a list, as `listed_data` has its rows, and how many documents there are in all.
 
     Parameters
     ----------
     reader : of the run file that the page shows.
+    rows : those of the page, which may have several slices in one date.
     history : that of the page.
     asked : ``topic`` or ``story``, maybe ``slice`` (its position), ``search`` and ``skip``.
 
@@ -65,14 +70,19 @@ def answer(reader: Reader, history: History, asked: dict[str, str]) -> dict[str,
             raise InputError(f"{name}: expected a whole number, got {clean(text)!r}")
         return int(text)
 
-    position = whole("slice")
+    position, merged = whole("slice"), merged_of(rows)
+    date = None if position is None else position + int(history.index[0])
+    first, last = merged.slices_of(date) if merged and date is not None else (date, date)
     choice = DocumentChoice(
         topic=whole("topic"),
         story=whole("story"),
-        slice=None if position is None else position + int(history.index[0]),
+        slice=first if first == last else None,
+        part=None if first is None or last is None or first == last else (first, last, 0, _ALL),
         search=asked.get("search", "")[:LONGEST_SEARCH],
     )
     found = reader.listed(choice, limit=PAGE_ROWS, skip=whole("skip") or 0)
+    if merged:
+        found = replace(found, slice=merged.dates(found.slice))
     return {"all": reader.count_documents(choice), "rows": _rows(found, history)}
 
 

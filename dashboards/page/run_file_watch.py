@@ -25,6 +25,7 @@ from vmfstream.dashboards.page.data import page_data
 from vmfstream.dashboards.page.document_lists import answer
 from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.dashboards.rows.run_rows import CachedRows, readings_of
 from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
@@ -51,7 +52,7 @@ class RunFileCopy:
         Reader(run_file, timeout=_COPY_PATIENCE).copy(copy)
         self.reader = reader = Reader(copy)
         self.stamp = stamp_of(reader.status())
-        self.rows = CachedRows(reader, layout)
+        self.rows = CachedRows(rows_of_page(reader), layout)
         self.drawings = Drawings(self.rows)
         self._texts: dict[str, str] = {}
         self._turns: dict[str, threading.Lock] = {}
@@ -81,7 +82,7 @@ class RunFileCopy:
         """Return one page of a list of documents as JSON; raises what `document_lists.answer` raises."""
         with self._lock:
             history = history_of(self.rows, readings_of(self.rows)[0])
-        return for_json(answer(self.reader, history, asked))
+        return for_json(answer(self.reader, self.rows, history, asked))
 
     def figure(self, key: str) -> str | None:
         """Return one figure with its arrays as JSON; None if no view has a figure of this key.

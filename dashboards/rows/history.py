@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.dashboards.looks.escape import clean
-from vmfstream.dashboards.looks.phrases import unlabelled
-from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
+from vmfstream.dashboards.looks.phrases import STEP, period, unlabelled
+from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of, slices_per_date
 from vmfstream.dashboards.rows.word_order import Pairs, word_pairs
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reading, SliceFrame, kept
@@ -53,6 +53,8 @@ class History:
         Names that people gave to topics, by id, cleaned for display.
     names : mapping of (row, column) to tuple of str
         Parts of the names of topics, phrases and words, cleaned for display; run files of before have none.
+    per : int
+        Slices of the run file that each row holds: more than one where it has too many for a page.
     """
 
     reading: Reading
@@ -71,6 +73,11 @@ class History:
     pairs: Pairs = frozenset()
     given: Mapping[int, str] = field(default_factory=dict)
     names: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+    per: int = 1
+
+    def period(self) -> str:
+        """Return what a row of the arrays is called: the unit of the calendar, or step where it holds more slices."""
+        return period(self.labels) if self.per == 1 else STEP
 
     def until(self, last: int) -> History:
         """Return the same with the slices up to row ``last`` only."""
@@ -187,6 +194,7 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         pairs=word_pairs(rows),
         given=given_names(rows),
         names=_names(rows, index, ids),
+        per=slices_per_date(rows),
     )
 
 

@@ -52,8 +52,8 @@ class RunRows(Protocol):
         """Return the topics of all closed slices."""
         ...
 
-    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
-        """Return the words of topics in all closed slices as numbers."""
+    def word_codes(self, reading: Reading, top: int = 60, slices: Sequence[int] | None = None) -> WordCodes:
+        """Return the ``top`` words of topics in all closed slices as numbers, or in those that are given."""
         ...
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
@@ -76,19 +76,19 @@ class RunRows(Protocol):
         """Tell whether there are smoothed topics."""
         ...
 
-    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
-        """Return the angles between the means of topics."""
+    def angles(self, reading: Reading, topic: int | None = None, slices: Sequence[int] | None = None) -> AngleFrame:
+        """Return the angles between the means of topics, of one ``topic`` and some ``slices`` if they are given."""
         ...
 
-    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
-        """Return sketches of the means of topics."""
+    def sketches(self, reading: Reading, topic: int | None = None, slices: Sequence[int] | None = None) -> SketchFrame:
+        """Return sketches of the means of topics, of one ``topic`` and some ``slices`` if they are given."""
         ...
 
     def quality(self) -> QualityFrame:
         """Return the coherence and the diversity of topics."""
         ...
 
-    def names(self) -> NameFrame:
+    def names(self, slices: Sequence[int] | None = None) -> NameFrame:
         """Return the names of topics."""
         ...
 
@@ -191,6 +191,11 @@ class CachedRows:
 def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:
     """Return ``compute()`` from ``rows``, computed only once for a ``key`` if the rows are cached."""
     return rows.once(key, compute) if isinstance(rows, CachedRows) else compute()
+
+
+def slices_per_date(rows: RunRows) -> int:
+    """Return how many slices of the run file a slice of ``rows`` holds, see `vmfstream.dashboards.rows.merged`."""
+    return int(getattr(rows.rows if isinstance(rows, CachedRows) else rows, "per", 1))
 
 
 def readings_of(rows: RunRows) -> tuple[Reading, ...]:

@@ -178,6 +178,8 @@ def write_page(run_file: Path, page: Path, max_mb: float = 8.0, *, paper: Paper 
 
         report = print_page(run_file, page, paper=paper, max_mb=max_mb)
     typer.echo(f"page: {page.resolve()} ({report.bytes / 1e6:.1f} MB)")
+    if report.per > 1:
+        typer.echo(f"each date of the page stands for {report.per:,} slices, of which there are too many")
     large = paper is None and report.bytes > max_mb * 1e6
     for dropped in report.dropped:
         typer.echo(f"left out {'and still over' if large else 'to stay under'} {max_mb:g} MB: {dropped}")

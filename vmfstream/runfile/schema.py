@@ -18,6 +18,7 @@ import duckdb
 from numpy.typing import NDArray
 
 from vmfstream.errors import FormatVersion, InputError
+from vmfstream.runfile.connection import explain
 from vmfstream.runfile.lease import lease
 
 CREATE_CHECKPOINT = "create or replace table checkpoint_{kind}(body ubigint using compression uncompressed)"
@@ -418,7 +419,7 @@ def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     Raises
     ------
     InputError
-        If the file is no run file.
+        If the file is no run file, or cannot be read.
     FormatVersion
         If the number is higher than the program knows.
     """
@@ -429,6 +430,8 @@ def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     try:
         row = connection.execute("select value from meta where key = 'format'").fetchone()
         stored = int(row[0]) if row else None
+    except duckdb.IOException as error:  # of the disk: the file may be one
+        raise InputError(f"cannot read the run file {path}: {explain(error)}") from error
     except (duckdb.Error, ValueError):
         stored = None
     if stored is None:

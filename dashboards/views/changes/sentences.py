@@ -179,7 +179,7 @@ def _ended(history: History, at: int, topic: int, other: int, value: float) -> C
     seen = _seen(history, at, topic)
     if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
         return None  # it had ended before, or had not
-    noun = phrases.period(history.labels)
+    noun = history.period()
     form = "ended" if value > 0 else "replaced"
     change = _change("ended", history, at, topic, form=form, silent=phrases.count(value, noun, noun + "s"))
     t = history.position(topic)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.looks import phrases, texts
+from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.panels import PageParts, Panel, chart
@@ -33,9 +33,9 @@ def section(parts: PageParts) -> str:
         f'<button data-turn="{step}" aria-label="{for_html(label)}">{arrow}</button>'
         for step, label, arrow in ((-40, texts.TURN_LEFT, "←"), (40, texts.TURN_RIGHT, "→"))
     )
-    labels = parts.history.labels
-    back = min(BACK, len(labels))
-    caption = texts.PAGE["globe"].replace("{n}", str(back)).replace("{periods}", f"{phrases.period(labels)}s")
+    history = parts.history
+    back = min(BACK, len(history.labels))
+    caption = texts.PAGE["globe"].replace("{n}", str(back)).replace("{periods}", f"{history.period()}s")
     return chart("globe", texts.GLOBE, caption, controls=turns) + '<p class="muted" id="globe-note"></p>'
 
 

@@ -252,7 +252,7 @@ def _identity(rows: RunRows, history: History) -> str:
         if (words := history.strongest(s, t, _COMPARED))
     ]
     taken, compared = taken_over(topics, happened, _COMPARED)
-    return phrases.taken_over(len(taken), compared, phrases.period(history.labels)) if compared else ""
+    return phrases.taken_over(len(taken), compared, history.period()) if compared else ""
 
 
 def _verdict(

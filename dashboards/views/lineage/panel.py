@@ -52,7 +52,7 @@ def _described(rows: RunRows, reading: Reading) -> dict[str, Any]:
             for what in frame.events
         ],
         "summary": phrases.lineage_sentence(history.labels, topics, tried, kinds, frame.may_change),
-        "left": phrases.left_out(frame.smaller, frame.short, phrases.period(history.labels)),
+        "left": phrases.left_out(frame.smaller, frame.short, history.period()),
     }
 
 

@@ -69,6 +69,9 @@ def section(parts: PageParts) -> str:
 def _notes(parts: PageParts) -> Iterator[str]:
     """Say why there are no topics, and which documents lie too far away to be shown."""
     history, slices = parts.history, parts.rows.slices()
+    if history.per > 1:
+        dates = history.index.size
+        yield phrases.merged_dates(dates * history.per, dates, history.per)
     if not history.topic.size:
         yield phrases.no_topics(int(history.n.sum()))
     away = kept(slices, ~shown_slices(slices) & (slices.n > 0))

@@ -295,7 +295,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
                 "font": {"color": colours.muted, "size": 11},
             }
         )
-    if bands.per_column > 1:
+    if bands.per_column * history.per > 1:
         notes.append(
             {
                 "x": 1,
@@ -305,7 +305,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
                 "yref": "paper",
                 "yanchor": "bottom",
                 "showarrow": False,
-                "text": binned(bands.per_column, period(history.labels)),
+                "text": binned(bands.per_column * history.per, period(history.labels)),
                 "font": {"color": colours.muted, "size": 11},
             }
         )

@@ -1,4 +1,4 @@
-"""A real Apache Kafka of one node: fetched once by Maven, started in a folder on free loopback ports.
+"""A real Apache Kafka of one node or three: fetched once by Maven, started in a folder on free loopback ports.
 
 python -m tests.system.broker.cluster [--port 9092] [--topic NAME]   starts one to try things out, until Ctrl-C
 """
@@ -69,14 +69,18 @@ class Broker:
 
     ``address`` is open to everybody as an administrator; ``secure`` asks for TLS (certificate: ``certificate``) and for
     the password of ``USER``, who has no rights but those given; ``behind`` is a door that tells clients to come to
-    ``proxied``, where somebody else may listen.
+    ``proxied``, where somebody else may listen. Of several nodes it is number ``node`` with the ports of the
+    controllers of all ``voters``, and the identity of their ``cluster``.
     """
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, port: int | None = None, *, node: int = 1, voters: tuple[int, ...] = (), cluster: str = ""
+    ) -> None:
+        self.folder, self.node = folder, node
         ports = free_ports(5)
         self.port = port or ports[0]
-        _, self.controller, secure, behind, proxied = ports
+        _, controller, secure, behind, proxied = ports
+        self.voters = voters or (controller,)
         self.address, self.secure = f"127.0.0.1:{self.port}", f"127.0.0.1:{secure}"
         self.behind, self.proxied = ("127.0.0.1", behind), ("127.0.0.1", proxied)
         self.certificate = folder / "broker.pem"
@@ -84,7 +88,7 @@ class Broker:
         folder.mkdir(parents=True, exist_ok=True)
         self._make_certificate()
         (folder / "server.properties").write_text(self._properties(secure, behind, proxied))
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = cluster or identity()
         # in one word: it may begin with a hyphen
         self._java("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties").wait()
 
@@ -96,7 +100,15 @@ class Broker:
 
     def start(self) -> None:
         """Start, or start again after a kill, and wait until it answers."""
+        self.begin()
+        self.wait()
+
+    def begin(self) -> None:
+        """Start without waiting."""
         self._process = self._java("kafka.Kafka", "server.properties")
+
+    def wait(self) -> None:
+        """Wait until it answers."""
         said = self.folder / "out.log"
         try:
             wait_for(lambda: (said.stat().st_size, self._answers()), lambda seen: seen[1], self._process)
@@ -154,12 +166,17 @@ class Broker:
     def _properties(self, secure: int, behind: int, proxied: int) -> str:
         plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
         users = f'user_{USER}="{PASSWORD}"'
+        most = len(self.voters) // 2 + 1
         return f"""
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{self.controller}
+node.id={self.node}
+controller.quorum.voters={",".join(f"{n}@127.0.0.1:{port}" for n, port in enumerate(self.voters, start=1))}
+broker.session.timeout.ms={9000 if len(self.voters) == 1 else 3000}
+broker.heartbeat.interval.ms={2000 if len(self.voters) == 1 else 500}
+default.replication.factor={len(self.voters)}
+min.insync.replicas={most}
 controller.listener.names=CONTROLLER
-listeners=OPEN://{self.address},CONTROLLER://127.0.0.1:{self.controller},SECURE://{self.secure},BEHIND://127.0.0.1:{behind}
+listeners=OPEN://{self.address},CONTROLLER://127.0.0.1:{self.voters[self.node - 1]},SECURE://{self.secure},BEHIND://127.0.0.1:{behind}
 advertised.listeners=OPEN://{self.address},SECURE://{self.secure},BEHIND://127.0.0.1:{proxied}
 listener.security.protocol.map=OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL,BEHIND:PLAINTEXT
 inter.broker.listener.name=OPEN
@@ -172,14 +189,43 @@ authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
 log.dirs={self.folder}/data
 auto.create.topics.enable=false
-offsets.topic.replication.factor=1
+offsets.topic.replication.factor={len(self.voters)}
 offsets.topic.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor={len(self.voters)}
+transaction.state.log.min.isr={most}
 transaction.state.log.num.partitions=1
+transaction.abort.timed.out.transaction.cleanup.interval.ms=500
 group.initial.rebalance.delay.ms=0
 log.flush.interval.messages=1
 """
+
+
+class Cluster:
+    """Three nodes, of which any two keep what was confirmed; ``address`` names all."""
+
+    def __init__(self, folder: Path) -> None:
+        voters, cluster = tuple(free_ports(3)), identity()
+        self.nodes = {
+            node: Broker(folder / f"node{node}", node=node, voters=voters, cluster=cluster) for node in (1, 2, 3)
+        }
+        self.address = ",".join(node.address for node in self.nodes.values())
+
+    def start(self) -> None:
+        """Start all, which need each other, and wait until they answer."""
+        for node in self.nodes.values():
+            node.begin()
+        for node in self.nodes.values():
+            node.wait()
+
+    def stop(self) -> None:
+        """End all at once: in order they would wait for each other."""
+        for node in self.nodes.values():
+            node.kill()
+
+
+def identity() -> str:
+    """Return a name for a new cluster."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def main() -> None:

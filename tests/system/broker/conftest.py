@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
-from tests.system.broker.cluster import MISSING, Broker
+from tests.system.broker.cluster import MISSING, Broker, Cluster
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 class Topic:
     """A topic of the test's own, with what a test does to it."""
 
-    def __init__(self, broker: Broker, name: str, partitions: int, **configs: str) -> None:
+    def __init__(self, broker: Broker | Cluster, name: str, partitions: int, **configs: str) -> None:
         self.broker, self.name, self.partitions = broker, name, partitions
         self.url = f"kafka://{broker.address}/{name}"
         self.admin = KafkaAdminClient(bootstrap_servers=broker.address)
@@ -92,7 +92,7 @@ class Topic:
 class Topics:
     """Makes topics and closes their connections."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker | Cluster) -> None:
         self._broker = broker
         self._made: list[Topic] = []
 

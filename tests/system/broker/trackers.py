@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,29 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
 def tracker(path: Path, url: str, until: Position | None = None, **settings: Any) -> Any:
     """Start one, which ends with the tests at the latest."""
     child = _servers.Process(target=follow_topic, args=(str(path), url, until, settings), daemon=True)
+    child.start()
+    return child
+
+
+def follow_command(words: tuple[str, ...], patience: float, producers: dict[str, int]) -> None:
+    """Run a command whose Kafka producers have other time-outs, and which tries again soon after it could not send."""
+    from vmfstream.cli import main
+    from vmfstream.connectors.kafka import publisher
+    from vmfstream.engine.observers import delivery
+
+    publisher._PROMPT, publisher._PATIENCE = producers, patience
+    delivery.Delivery = partial(delivery.Delivery, rest=0.5)  # type: ignore[misc, assignment]
+    sys.argv = ["vmfstream", *words]
+    main()
+
+
+def command(*words: object, patience: float = 10.0, **producers: int) -> Any:
+    """Start a command in a process of its own, which ends with the tests at the latest.
+
+    ``patience`` are the seconds that its producers give a step of a transaction, ``producers`` their other time-outs.
+    """
+    given = (tuple(map(str, words)), patience, producers)
+    child = _servers.Process(target=follow_command, args=given, daemon=True)
     child.start()
     return child
 

@@ -154,6 +154,28 @@ def test_says_what_is_no_run_file(tmp_path: Path, opened: type[RunFile] | type[R
     assert text.read_text().startswith("dear diary")
 
 
+def test_a_file_that_cannot_be_read_is_not_called_a_strange_one(tmp_path: Path) -> None:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    run_file.close()
+
+    class Failing:
+        """A disk that fails where the format stands."""
+
+        def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+            self._connection = connection
+
+        def execute(self, query: str) -> Any:
+            if "from meta" in query:
+                raise duckdb.IOException('Could not read from file "run.duckdb": Input/output error\n\nStack Trace')
+            return self._connection.execute(query)
+
+    with duckdb.connect(run_file.path, read_only=True) as connection:
+        failing: Any = Failing(connection)
+        with pytest.raises(InputError, match=r"^cannot read the run file .*run\.duckdb: .*Input/output error$"):
+            schema.stored_format(failing, run_file.path)
+
+
 def test_a_reader_makes_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no run file at"):
         Reader(tmp_path / "run.duckdb")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
@@ -231,34 +231,53 @@ class Topics(RunFileQueries):
         query = f"from {_table(reading)}_word where slice = $1 order by topic, rank"
         return self._frame(WordFrame, query, [index])
 
-    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
-        """Return at most ``top`` words of every topic and closed slice as codes, which is faster than as texts."""
-        table = f"{_table(reading)}_word"
-        names = f"select distinct word from {table} where rank <= $1 order by word"
+    def word_codes(self, reading: Reading, top: int = 60, slices: Sequence[int] | None = None) -> WordCodes:
+        """Return the words of the topics of all closed slices as codes, which is faster than as texts.
+
+        Parameters
+        ----------
+        reading : {"filtered", "smoothed"}
+        top : int
+            At most so many words per slice and topic.
+        slices : sequence of int, optional
+            These slices only.
+        """
+        table = f"(from {_table(reading)}_word where rank <= $1 and {_among(2)})"
+        names = f"select distinct word from {table} order by word"
         query = f"""
             with named as (select word, row_number() over (order by word) - 1 as code from ({names}))
-            select slice, topic, rank, code as word, weight from {table} join named using (word) where rank <= $1"""
+            select slice, topic, rank, code as word, weight from {table} join named using (word)"""
+        given = [top, _listed(slices)]
 
         def take(found: DuckDBPyConnection) -> WordCodes:
             columns = {name: unmasked(column) for name, column in found.fetchnumpy().items()}
-            vocabulary = unmasked(found.execute(names, [top]).fetchnumpy()["word"])
+            vocabulary = unmasked(found.execute(names, given).fetchnumpy()["word"])
             return WordCodes(**columns, vocabulary=vocabulary)
 
-        return self._query(query, [top], take)
+        return self._query(query, given, take)
 
-    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
-        """Return the angles between the means of the topics of each closed slice, of all pairs or of one topic's."""
-        query = (
-            f"from {_table(reading)}_angle where $1 is null or topic = $1 or other = $1 order by slice, topic, other"
-        )
-        return self._frame(AngleFrame, query, [topic])
+    def angles(self, reading: Reading, topic: int | None = None, slices: Sequence[int] | None = None) -> AngleFrame:
+        """Return the angles between the means of the topics of each closed slice.
 
-    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
-        """Return the sketches of the means in all closed slices, of all topics or of one."""
+        Parameters
+        ----------
+        reading : {"filtered", "smoothed"}
+        topic : int, optional
+            Pairs of this topic only.
+        slices : sequence of int, optional
+            These slices only.
+        """
         query = f"""
-            select slice, topic, numbers from {_table(reading)}_sketch where $1 is null or topic = $1
+            from {_table(reading)}_angle where ($1 is null or topic = $1 or other = $1) and {_among(2)}
+            order by slice, topic, other"""
+        return self._frame(AngleFrame, query, [topic, _listed(slices)])
+
+    def sketches(self, reading: Reading, topic: int | None = None, slices: Sequence[int] | None = None) -> SketchFrame:
+        """Return the sketches of the means in all closed slices, of all topics or of one; arguments as in `angles`."""
+        query = f"""
+            select slice, topic, numbers from {_table(reading)}_sketch where ($1 is null or topic = $1) and {_among(2)}
             order by slice, topic"""
-        index, topics, numbers = self._columns(query, [topic])
+        index, topics, numbers = self._columns(query, [topic, _listed(slices)])
         return SketchFrame(
             slice=unmasked(index),
             topic=unmasked(topics),
@@ -275,16 +294,16 @@ class Topics(RunFileQueries):
         """Return coherence, diversity and isotropy of the topics of all closed slices, as known when they closed."""
         return self._frame(QualityFrame, "from filtered order by slice, topic")
 
-    def names(self) -> NameFrame:
-        """Return the names of the topics of all closed slices."""
-        query = """
+    def names(self, slices: Sequence[int] | None = None) -> NameFrame:
+        """Return the names of the topics of all closed slices, or of some ``slices``."""
+        query = f"""
             from (
                 select named.slice, named.topic, coalesce(own.name, named.name) as name, title,
                     own.name is not null as given
                 from topic_name named left join (select slice, topic, max(name) as name from given_name group by all)
                     own on named.slice = own.slice and named.topic = own.topic)
-            order by slice, topic"""
-        return self._frame(NameFrame, query)
+            where {_among(1)} order by slice, topic"""
+        return self._frame(NameFrame, query, [_listed(slices)])
 
     def phrases(self) -> PhraseFrame:
         """Return phrases of the topics of all closed slices."""
@@ -331,6 +350,15 @@ class Topics(RunFileQueries):
         """Deprecated: the former name of `has_smoothed`."""
         warnings.warn("Reader.has_hindsight is now called has_smoothed", DeprecationWarning, stacklevel=2)
         return self.has_smoothed()
+
+
+def _among(parameter: int) -> str:
+    """Return the condition that a row is of the slices of a parameter, by its number, if that is not NULL."""
+    return f"(${parameter}::bigint[] is null or slice in (select unnest(${parameter}::bigint[])))"
+
+
+def _listed(slices: Sequence[int] | None) -> list[int] | None:
+    return None if slices is None else [int(index) for index in slices]
 
 
 def _table(reading: str) -> str:
