@@ -139,7 +139,14 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def placed(name: str, places: NDArray[np.float64], style: Style = "points") -> Series:
-    """Return points of the plane, (N, 2), to be drawn in a ``style``."""
+    """Return points of the plane as a series.
+
+    Parameters
+    ----------
+    name : of the series.
+    places : (N, 2) where they are.
+    style : how they are drawn.
+    """
     across, up = places.T.tolist()
     return Series(name, tuple(across), tuple(up), style)
 
