@@ -440,7 +440,7 @@ class Event:
     started   first fitted
     born      a group of documents that is new                           documents
     split     finer structure of a topic found               new topic   documents of the new topic
-    merged    became one topic with another                  survivor    angle between the two in degrees
+    merged    became one with another, or it under a new id  survivor    angle between the two in degrees
     dormant   got too few documents                                      documents in the last slices
     woken     active again, under its old id                             documents in the last slices
     ended     dormant longest when its topic slot was needed             slices dormant

@@ -24,12 +24,23 @@ from vmfstream.online.births import (
     new_topic_log_density,
 )
 from vmfstream.online.drift import with_arrival_gains
+from vmfstream.online.endings import with_topic_ended
 from vmfstream.online.mergers import merge_pair, most_likely_pair
 from vmfstream.online.new_groups import find_new_groups
 from vmfstream.online.settings import BirthSettings, DormancySettings, TrackerSettings
-from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector, WindowSlice
+from vmfstream.online.state import (
+    NEVER,
+    TOLD_SLICES,
+    TOLD_WORDS,
+    Lifecycle,
+    Rows,
+    Sample,
+    TrackState,
+    Vector,
+    WindowSlice,
+)
 from vmfstream.online.topic_pairs import TopicPairs
-from vmfstream.online.topic_slots import with_columns, with_topic, with_topics_merged, without_topic
+from vmfstream.online.topic_slots import with_columns, with_topic, with_topics_merged
 from vmfstream.records import Event
 
 
@@ -51,6 +62,8 @@ def empty_lifecycle(dim: int, k: int) -> Lifecycle:
         dormant_since=never,
         topic_watched_since=never,
         alive_since=never,
+        numbered_since=never,
+        told=np.zeros((TOLD_SLICES * TOLD_WORDS, k), np.int64),
         holder=none,
     )
 
@@ -272,9 +285,8 @@ def with_room(
     if not may_end.any():
         return None, []
     gone = int(np.argmin(np.where(may_end, life.dormant_since, state.slice)))
-    others = np.where(np.arange(state.k) == gone, -2.0, cosine[gone])
     ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.dormant_since[gone]))
-    return without_topic(state, gone, int(np.argmax(others))), [ended]
+    return with_topic_ended(state, gone, pairs, settings), [ended]
 
 
 def _evidence_before(state: TrackState, settings: TrackerSettings) -> NDArray[np.float64]:

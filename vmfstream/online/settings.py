@@ -229,12 +229,15 @@ class TakeoverSettings:
         words are about other matters.
     least_gain : nats by which two topics must explain the documents before and since better than one.
     least_documents : documents that the new topic must get.
+    least_of_dormant : the same where the topic was dormant: next to nothing is known of it, so that each document turns
+        it.
     """
 
     recent_slices: int = 2
     same_cosine: float = 0.3
     least_gain: float = 10.0
     least_documents: int = 3
+    least_of_dormant: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from vmfstream.online.belief import (
 from vmfstream.online.decisions import with_decisions
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
+from vmfstream.online.identity import with_other_numbers, with_told, without_told
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
@@ -206,7 +207,7 @@ def close(
         while _overfull(state, settings):
             state = _commit_oldest(state, settings, (smoothed, labelled) if viewed else None)
         state, decided, refused = with_decisions(state, decisions, settings)
-        events: list[Event] = []
+        state, events = without_told(state, decided), list[Event]()
         if ending.documents:  # what older ones had to tell was told
             state, events = lifecycle.with_births(state, settings, pairs)
         if ending.n.any() and not ending.fitted:
@@ -221,8 +222,10 @@ def close(
             events += taken
             state = _settled(state)
             before, h, p = filtering.run(state, statistics(state), state.leader, settings)
+        state, renumbered = with_other_numbers(state, anchored(state, h), settings)
+        events += renumbered
         resp = state.window[-1].resp
-        state = with_holders(state)
+        state = with_told(with_holders(state), anchored(state, h))
         if viewed:
             n = counts(state.window[-1:], state.kp)
             filtered = topic_view(state, state.slice, before, anchored(state, h), n)

@@ -104,7 +104,7 @@ def begun(past: Window, view: TopicView, so_far: Vector, least: float) -> TopicV
     """
     there = (so_far[: len(view.ids)] >= least) & (past.until >= view.slice)
     if past.state.life is not None:
-        there &= past.state.life.alive_since <= view.slice
+        there &= _since(past.state.life) <= view.slice
     if there.all():
         return view
     shown = np.flatnonzero(there)
@@ -127,7 +127,12 @@ def _moves(
     """Yield slices with their documents' topics then and now, and whether these existed then."""
     for w, held in _slices(state, life):
         now = _strongest(state, w.resp[: len(held)])
-        yield w, held, now, np.isin(now, state.ids[life.alive_since <= w.index])
+        yield w, held, now, np.isin(now, state.ids[_since(life) <= w.index])
+
+
+def _since(life: Lifecycle) -> NDArray[np.int64]:
+    """Return the slice since which each topic stands under its number, (K,)."""
+    return np.maximum(life.alive_since, life.numbered_since)
 
 
 def _strongest(state: TrackState, resp: Matrix) -> NDArray[np.int64]:

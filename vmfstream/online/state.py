@@ -24,6 +24,12 @@ from vmfstream.records import Arrays as Arrays
 NEVER = -(2**62)
 """A slice before all others."""
 
+TOLD_WORDS = 10
+"""Strongest words of a topic by which it is known again."""
+
+TOLD_SLICES = 2
+"""Slices for which they are remembered."""
+
 
 @dataclass(frozen=True, eq=False)
 class WindowSlice:
@@ -187,6 +193,9 @@ class Lifecycle:
     dormant_since : (K,) slice in which the topic became dormant, `NEVER` while it is active.
     topic_watched_since : (K,) slice from which on the gains of the topic's documents are watched for a change.
     alive_since : (K,) slice in which the topic was born, `NEVER` for those of a first fit or a fit from nothing.
+    numbered_since : (K,) slice in which the topic got another number, `NEVER` for those that kept their first one.
+    told : (T, K) columns, plus 1, of each topic's strongest words at the ends of the last two slices, `TOLD_WORDS` of
+        the older one first; 0 for none, as in dense documents.
     holder : (M,) ids of the topics of the window's documents at the ends of their slices, oldest first.
     """
 
@@ -204,6 +213,8 @@ class Lifecycle:
     dormant_since: NDArray[np.int64]
     topic_watched_since: NDArray[np.int64]
     alive_since: NDArray[np.int64]
+    numbered_since: NDArray[np.int64]
+    told: NDArray[np.int64]
     holder: NDArray[np.int64]
 
     def vectors(self) -> list[NDArray[Any]]:
@@ -226,7 +237,13 @@ class Lifecycle:
             return None
         recent, control = (Sample.from_arrays(arrays, f"life.{name}", dim) for name in ("recent", "control"))
         asleep = arrays[_STORED["dormant_since"]]
-        missing = {"life.alive": np.full_like(asleep, NEVER), "life.holder": asleep[:0]}
+        unknown = np.zeros((TOLD_SLICES * TOLD_WORDS, len(asleep)), np.int64)
+        missing = {
+            "life.told": unknown,
+            "life.alive": np.full_like(asleep, NEVER),
+            "life.numbered": np.full_like(asleep, NEVER),
+            "life.holder": asleep[:0],
+        }
         known = missing | arrays
         return cls(recent, control, **{name: known[stored] for name, stored in _STORED.items()})
 
@@ -244,6 +261,8 @@ _STORED = {
     "dormant_since": "life.asleep",
     "topic_watched_since": "life.watched",
     "alive_since": "life.alive",
+    "numbered_since": "life.numbered",
+    "told": "life.told",
     "holder": "life.holder",
 }
 """Names under which run files hold the arrays of `Lifecycle`."""

@@ -2,7 +2,8 @@
 
 A topic may move, and the filter follows it. But when its mean has turned far from what it was before the newest slices,
 and two topics explain the documents before and since better than one, its id must not go on to stand for the new ones.
-With the belief p about the topic before these slices, g = kappa S of their documents and the anchor B, the evidence
+The same is asked where it shares no strongest word with what it was told to be two slices before. With the belief p
+about the topic before these slices, g = kappa S of their documents and the anchor B, the evidence
 that it is one topic is
 
     M = ell(|B + p + g|) + ell(|B|) - ell(|B + p|) - ell(|B + g|)
@@ -19,12 +20,14 @@ from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.directional.bessel import log_partition
 from vmfstream.mixtures.columns import column_norms, length_of
 from vmfstream.online import filtering
+from vmfstream.online.endings import with_topic_ended
+from vmfstream.online.identity import strayed
 from vmfstream.online.lifecycle import with_room
 from vmfstream.online.matching import centred_cosines
 from vmfstream.online.settings import TakeoverSettings
-from vmfstream.online.state import Matrix, Sample, TrackerSettings, TrackState, Vector
+from vmfstream.online.state import NEVER, Matrix, Sample, TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs
-from vmfstream.online.topic_slots import documents_of, with_topic, without_topic
+from vmfstream.online.topic_slots import documents_of, with_topic
 from vmfstream.records import Event
 
 
@@ -68,8 +71,18 @@ def changed_topics(
     nothing = float(log_partition(state.dim, length_of(state.anchor)))
     gain = ell(lengths) + ell(column_norms(alone)) - ell(column_norms(before + newest)) - nothing
     cosine = centred_cosines(before, f, filtering.counts(state.window[-1:], state.kp))
-    changed = (cosine < rules.same_cosine) & (gain > rules.least_gain)
-    return Changed(np.flatnonzero(changed[: state.k]), gain[: state.k], before, alone)
+    turned = (cosine < rules.same_cosine)[: state.k] | _unlike(state, f)
+    return Changed(np.flatnonzero(turned & (gain > rules.least_gain)[: state.k]), gain[: state.k], before, alone)
+
+
+def _unlike(state: TrackState, f: Matrix) -> NDArray[np.bool_]:
+    """Tell which topics have strayed, (K,); in the warm-up, whose fits move documents anyway, only dormant ones."""
+    found = strayed(state, f)
+    return found & _dormant(state) if state.warm_up else found
+
+
+def _dormant(state: TrackState) -> NDArray[np.bool_]:
+    return np.zeros(state.k, np.bool_) if state.life is None else state.life.dormant_since > NEVER
 
 
 def with_takeovers(
@@ -99,8 +112,9 @@ def with_takeovers(
     with_past = state.life.alive_since[found.topics] <= state.slice - rules.recent_slices
     for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics[with_past]]:
         if old in state.ids and old not in state.by_hand.pinned:  # unless it was merged to make room for another
-            members = _newest_documents(state, _column(state, old), _turned(found, topic), rules)
-            if len(members) >= rules.least_documents:
+            column = _column(state, old)
+            members = _newest_documents(state, column, _turned(found, topic), rules)
+            if len(members) >= (rules.least_of_dormant if _dormant(state)[column] else rules.least_documents):
                 state, more = _split(state, old, members, float(found.gain[topic]), settings, pairs)
                 events += more
     return state, events
@@ -116,9 +130,8 @@ def _split(
     state, events = with_topic(state, members, settings), [*events, event]
     if roomy is None:
         column = _column(state, old)
-        cosine = pairs.evidence(state, topic=column)[1][0]
-        cosine[column], cosine[-1] = -3.0, -2.0  # its other documents do not follow those that left, if they may choose
-        state = without_topic(state, column, int(np.argmax(cosine)))
+        apart = [state.k - 1] if state.k > 2 else []  # its other documents do not follow those that left
+        state = with_topic_ended(state, column, pairs, settings, apart)
         events.append(Event("ended", old, value=0.0))
     return state, events
 

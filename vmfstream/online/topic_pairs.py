@@ -70,6 +70,10 @@ class TopicPairs:
             known.evidence.append(found)
         return found
 
+    def beliefs(self, state: TrackState) -> Matrix:
+        """Data parts of the newest beliefs about the topics of ``state``, (D, K); not to be written to."""
+        return self._follow(state).h
+
     def _follow(self, state: TrackState) -> _Known:
         """Filter the topics that differ from those of the state most like it, and renew their products with all."""
         tried = [(known, _as_before(known.state, state)) for known in self._known]

@@ -24,6 +24,8 @@ PER_TOPIC = (
     "dormant_since",
     "topic_watched_since",
     "alive_since",
+    "numbered_since",
+    "told",
 )
 """Fields of `Lifecycle` that have a value per topic."""
 

@@ -99,7 +99,10 @@ def _carried_samples(life: Lifecycle, columns: NDArray[np.int32], old: int) -> L
         name: replace(sample, x=columns_of(sample.x, columns), gain=sample.gain * factor)
         for name, sample in (("recent", life.recent), ("control", life.control))
     }
-    return replace(life, **parts, arrival_gain=life.arrival_gain * factor)
+    place = np.zeros(old + 1, np.int64)  # where an old column is now, plus 1
+    here = np.flatnonzero(columns >= 0)
+    place[columns[here] + 1] = here + 1
+    return replace(life, **parts, arrival_gain=life.arrival_gain * factor, told=place[life.told])
 
 
 def carried_vectors(h: Matrix, columns: NDArray[np.int32]) -> Matrix:

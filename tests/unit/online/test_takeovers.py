@@ -57,7 +57,7 @@ def test_an_id_does_not_pass_to_something_else(seed: int) -> None:
 
 def test_without_the_rule_the_id_passes_on() -> None:
     stream = story(SWITCH)
-    never = replace(WITHOUT_BIRTHS, takeovers=replace(LIVING.takeovers, same_cosine=-1.0))
+    never = replace(WITHOUT_BIRTHS, takeovers=replace(LIVING.takeovers, least_gain=np.inf))
     seen = followed(stream, never)
     assert ids_of(stream, seen[3], 0) == ids_of(stream, seen[-1], 3)
 
@@ -117,7 +117,7 @@ def test_no_document_is_lost_where_two_topics_share_one_slot(seed: int) -> None:
 
 def test_a_topic_that_was_just_born_has_no_past_to_be_taken_from() -> None:
     stream = story(SWITCH)
-    never = replace(WITHOUT_BIRTHS, takeovers=replace(LIVING.takeovers, same_cosine=-1.0))
+    never = replace(WITHOUT_BIRTHS, takeovers=replace(LIVING.takeovers, least_gain=np.inf))
     state = begun(stream.xs, never)
     for x in stream.xs[1:7]:
         state, result = learn(state, x, never)

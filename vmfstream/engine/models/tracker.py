@@ -123,6 +123,7 @@ class TrackerModel:
             self.state = replace(self.state, slice=index)
 
     def _first(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+        from vmfstream.online.identity import with_told
         from vmfstream.online.reading import newest_slice
 
         _, window, rows, seeds = regrow()
@@ -132,7 +133,10 @@ class TrackerModel:
             return None
         state = self._known()
         result = newest_slice(state, self.settings)
-        return None if result is None else self._summary(state, result)
+        if result is None:
+            return None
+        self.state = with_told(state, result.filtered.f)
+        return self._summary(self.state, result)
 
     def _summary(self, state: TrackState, result: SliceResult) -> SliceSummary:
         temperature = arrival_temperature(result)

@@ -1,0 +1,51 @@
+"""The end of a topic: each of its documents in the window goes to the topic that explains it best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from vmfstream.bayes.predictive import topic_densities
+from vmfstream.directional.kernels import zeros
+from vmfstream.mixtures.columns import column_norms
+from vmfstream.online import filtering
+from vmfstream.online.belief import belief_of
+from vmfstream.online.state import TrackerSettings, TrackState
+from vmfstream.online.topic_pairs import TopicPairs
+from vmfstream.online.topic_slots import rearranged
+
+
+def with_topic_ended(
+    state: TrackState, gone: int, pairs: TopicPairs, settings: TrackerSettings, apart: Sequence[int] = ()
+) -> TrackState:
+    """Forget the past of topic ``gone``; each of its documents in the window goes to the topic that explains it best.
+
+    Parameters
+    ----------
+    state : at the end of a slice, with another topic at least.
+    gone : column of the topic that ends.
+    pairs : knows the newest beliefs about the topics.
+    settings : those of the run.
+    apart : columns of topics that its documents do not go to.
+    """
+    f = zeros(state.dim, state.kp)
+    f[:, : state.k] = state.anchor[:, None] + pairs.beliefs(state)
+    n = state.n_past + filtering.counts(state.window, state.kp)
+    belief = belief_of(state, f, column_norms(f), n, settings)
+    bias = belief.log_weights.copy()
+    bias[[gone, *apart]] = -np.inf
+    stay = np.delete(np.arange(state.k), gone)
+    left = rearranged(state, stay, state.ids[stay])
+    window = []
+    for before, w in zip(state.window, left.window, strict=True):
+        rows = np.flatnonzero(before.resp[:, gone] > 0.0)
+        if len(rows):
+            best = (topic_densities(before.x[rows], f, belief.gamma, state.kappa) + bias).argmax(axis=1)
+            best -= best > gone
+            resp = w.resp.copy()
+            resp[rows, best] += before.resp[rows, gone]
+            w = w.with_memberships(resp, np.unique(best))
+        window.append(w)
+    return replace(left, window=tuple(window))
