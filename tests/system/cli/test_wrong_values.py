@@ -37,6 +37,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "--vector": ("v",),
     "--dimension": ("-1", "3"),
     "--namer": ("'", "no-such-program"),
+    "--story-component": ("gauss",),
     "--story-days": ("-1", "x"),
     "--sample": ("-1", "x"),
     "--max-late": ("-1", "2"),
