@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.online import filtering
+from vmfstream.online.smoothed_window import held_slices
 from vmfstream.online.state import (
     TOLD_SLICES,
     TOLD_WORDS,
@@ -23,8 +24,8 @@ from vmfstream.online.state import (
     TrackerSettings,
     TrackState,
     Vector,
-    rows_of,
 )
+from vmfstream.online.topic_slots import columns_of
 from vmfstream.records import Event
 
 
@@ -100,23 +101,18 @@ def _moved(state: TrackState, life: Lifecycle) -> NDArray[np.float64]:
 
     Documents of topics that are gone do not count.
     """
-    out, first = np.zeros((state.k, state.k)), 0
-    order = np.argsort(state.ids)
-    for w in state.window[:-TOLD_SLICES]:
-        held = life.holder[first : first + rows_of(w.x)]
-        first += len(held)
-        then = order[np.minimum(np.searchsorted(state.ids, held, sorter=order), state.k - 1)]
-        known = np.flatnonzero((state.ids[then] == held) & w.resp.any(axis=1))
+    out = np.zeros((state.k, state.k))
+    for w, held in list(held_slices(state, life))[:-TOLD_SLICES]:
+        then = columns_of(state.ids, held)
+        known = np.flatnonzero((then >= 0) & w.resp.any(axis=1))
         np.add.at(out, (then[known], w.resp[known, : state.k].argmax(axis=1)), 1.0)
     return out
 
 
 def _told_documents(state: TrackState, life: Lifecycle, topic: int) -> Vector:
     """Sum of the documents that a topic was told to have two slices ago and before, (D,)."""
-    out, first = np.zeros(state.dim), 0
-    for w in state.window[:-TOLD_SLICES]:
-        held = life.holder[first : first + rows_of(w.x)]
-        first += len(held)
+    out = np.zeros(state.dim)
+    for w, held in list(held_slices(state, life))[:-TOLD_SLICES]:
         out += np.asarray(w.x.T @ (held == topic).astype(np.float64)).ravel()
     return out
 

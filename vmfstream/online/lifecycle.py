@@ -40,7 +40,7 @@ from vmfstream.online.state import (
     WindowSlice,
 )
 from vmfstream.online.topic_pairs import TopicPairs
-from vmfstream.online.topic_slots import with_columns, with_topic, with_topics_merged
+from vmfstream.online.topic_slots import columns_of, with_columns, with_topic, with_topics_merged
 from vmfstream.records import Event
 
 
@@ -224,9 +224,7 @@ def _has_drifted(life: Lifecycle, state: TrackState, group: Group) -> bool:
 
 def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
     """Find the column of each document's topic, now or on arrival if it left the window; -1 if the topic has ended."""
-    order = np.argsort(state.ids)
-    at = order[np.minimum(np.searchsorted(state.ids, documents.topic, sorter=order), state.k - 1)]
-    topic = np.where(state.ids[at] == documents.topic, at, -1)
+    topic = columns_of(state.ids, documents.topic)
     for w in state.window:
         here = documents.slice == w.index
         topic[here] = w.resp[documents.row[here], : state.k].argmax(axis=1)

@@ -26,7 +26,7 @@ def with_holders(state: TrackState) -> TrackState:
     life = state.life
     if life is None:
         return state
-    new = [_strongest(state, w.resp[len(held) :]) for w, held in _slices(state, life)]
+    new = [_strongest(state, w.resp[len(held) :]) for w, held in held_slices(state, life)]
     return replace(state, life=replace(life, holder=np.concatenate([life.holder, *new])))
 
 
@@ -112,7 +112,7 @@ def begun(past: Window, view: TopicView, so_far: Vector, least: float) -> TopicV
     return replace(view, f=np.ascontiguousarray(view.f[:, shown]), **parts)
 
 
-def _slices(state: TrackState, life: Lifecycle) -> Iterator[tuple[WindowSlice, NDArray[np.int64]]]:
+def held_slices(state: TrackState, life: Lifecycle) -> Iterator[tuple[WindowSlice, NDArray[np.int64]]]:
     """The slices of the window with the topics that held their documents; of the newest none are remembered yet."""
     first = 0
     for w in state.window:
@@ -125,7 +125,7 @@ def _moves(
     state: TrackState, life: Lifecycle
 ) -> Iterator[tuple[WindowSlice, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
     """Yield slices with their documents' topics then and now, and whether these existed then."""
-    for w, held in _slices(state, life):
+    for w, held in held_slices(state, life):
         now = _strongest(state, w.resp[: len(held)])
         yield w, held, now, np.isin(now, state.ids[_since(life) <= w.index])
 

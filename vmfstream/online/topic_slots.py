@@ -73,6 +73,13 @@ def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> 
     return out
 
 
+def columns_of(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the columns of the topics with the ``wanted`` ids, -1 for those that are not among ``ids`` (K,)."""
+    order = np.argsort(ids)
+    at = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
+    return np.where(ids[at] == wanted, at, -1)
+
+
 def columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
     """Return the columns of a matrix with these numbers, zeros for -1."""
     out: Matrix = empty(len(a), len(columns))

@@ -47,6 +47,13 @@ class Sent:
         outputs = ("--labels", f"{self._door}/{self.labels.name}", "--dead-letters", f"{self._door}/{self.dead.name}")
         return command("run", self.source.url, *KEPT, *outputs, "--out", self.run_file, **producers)
 
+    def sends(self, **producers: Any) -> Any:
+        """Start the run, and wait until it has sent labels and dead letters of a first part."""
+        child = self.start(**producers)
+        self.grow()
+        wait_for(lambda: (reached(self.labels), reached(self.dead)), all, child)
+        return child
+
     def grow(self) -> None:
         part = self._rows[PART * self.parts : PART * (self.parts + 1)]
         self.source.fill(part, key=b"k", headers=[("mine", b"1")])
@@ -99,9 +106,7 @@ def test_a_commit_that_comes_after_the_run_has_begun_again_is_refused(
     """No commit comes through until the run has given up and sends the same once more; then all of them come."""
     sent = Sent(broker, topics, tmp_path)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.start(**SHORT, patience=3.0)
-        sent.grow()
-        wait_for(lambda: (reached(sent.labels), reached(sent.dead)), all, child)
+        child = sent.sends(**SHORT, patience=3.0)
         proxy.always[END] = "held"
         began = proxy.seen[INIT]
         sent.grow()
@@ -120,9 +125,7 @@ def test_a_commit_that_comes_in_the_next_transaction_does_not_end_that_one(
     """The next one has sent its messages and cannot go on: what was committed of it would be sent once more."""
     sent = Sent(broker, topics, tmp_path)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.start(**SHORT, patience=3.0)
-        sent.grow()
-        wait_for(lambda: (reached(sent.labels), reached(sent.dead)), all, child)
+        child = sent.sends(**SHORT, patience=3.0)
         proxy.faults[END] = "into the next"
         sent.grow()
         wait_for(lambda: proxy.happened["into the next"], bool, child)
@@ -143,9 +146,7 @@ def test_a_run_that_stands_still_until_the_broker_ends_its_transaction_sends_lab
     """It is stopped before its commit has come to the broker, or before the answer has come back."""
     sent = Sent(broker, topics, tmp_path)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.start(**STOPPED, patience=3.0, transaction_timeout_ms=TRANSACTION)
-        sent.grow()
-        wait_for(lambda: (reached(sent.labels), reached(sent.dead)), all, child)
+        child = sent.sends(**STOPPED, patience=3.0, transaction_timeout_ms=TRANSACTION)
         known = reached(sent.labels)
         proxy.faults[END] = moment
         sent.grow()
