@@ -299,12 +299,14 @@ def test_an_interrupted_table_goes_on(tiny: Dataset, tmp_path: Path, monkeypatch
 def test_an_unknown_table_names_the_known_ones(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["vmfstream", "reproduce", "gopal-yang", "table1"])
+    monkeypatch.setattr(sys, "argv", ["vmfstream", "reproduce", "gopal-yang", "table9"])
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 1
     said = " ".join(capsys.readouterr().err.split())
-    assert "gopal-yang has no 'table1' here: known are table2, table3, table4, figure1, figure2, figure3" in said
+    assert (
+        "gopal-yang has no 'table9' here: known are table1, table2, table3, table4, figure1, figure2, figure3" in said
+    )
 
 
 def test_a_set_without_counts_is_refused() -> None:

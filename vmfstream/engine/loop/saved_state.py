@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
+from vmfstream.online.state import TOLD_SLICES, TOLD_WORDS
 from vmfstream.records import Arrays
 
 _MOST = 2**31
@@ -37,8 +38,8 @@ class Rule:
     kinds : kinds of its dtype, as of `numpy.dtype.kind`.
     shape : sizes: a number, or a name, which stands for the same size everywhere, with ``+1`` for one more; ``*`` for
         any.
-    low, high : smallest value, and the value that all must be below, a number or the name of a size; None for none.
-        Numbers with a point must be finite.
+    low, high : smallest value, and the value that all must be below, a number or the name of a size, with ``+1`` for
+        one more; None for none. Numbers with a point must be finite.
     rising : values never fall, from 0 to the size of this name.
     lengths : values add up to the size of this name.
     """
@@ -198,7 +199,7 @@ _TRACKER: Mapping[str, Rule] = {
     "life.calm": Rule("i", (1,)),
     "life.tallied": Rule("i", ("tallied",)),
     "life.tally": Rule("f", ("tallied", "topics"), low=0.0),
-    "life.told": Rule("i", ("*", "topics"), low=0, high=_MOST),
+    "life.told": Rule("i", (TOLD_SLICES * TOLD_WORDS, "topics"), low=0, high="dimension+1"),
     "life.holder": Rule("i", ("*",), low=-1, high=_MOST),
     **_sample("life.recent"),
     **_sample("life.control"),
@@ -335,9 +336,12 @@ class _Check:
             if (least := array.min()) < rule.low:
                 raise self._damaged(name, f"at least {rule.low:g}", least)
         if rule.high is not None:
-            limit = self._sizes.get(rule.high, 0) if isinstance(rule.high, str) else rule.high
+            limit = self._size(rule.high) if isinstance(rule.high, str) else rule.high
             if (most := array.max()) >= limit:
                 raise self._damaged(name, f"less than {limit}", most)
+
+    def _size(self, name: str) -> int:
+        return self._sizes.get(name.removesuffix("+1"), 0) + name.endswith("+1")
 
     def _check_distinct(self, name: str, terms: NDArray[Any], bounds: NDArray[Any]) -> None:
         """Check that each document has each of its terms once."""
