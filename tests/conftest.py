@@ -52,10 +52,11 @@ LAST_RESORT = 3600.0
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long tests first, and tests that share a broker, a browser or a module's fixtures into one process.
 
-    scikit-learn's checks of a class are shown with its first setting at every change, with others in ``make test-all``.
+    scikit-learn's checks of a class are shown with one setting at every change, the first one that is not of all
+    classes, and with others in ``make test-all``.
     """
     shown: dict[type, str] = {}
-    for item in items:
+    for item in sorted(items, key=lambda item: item.path.name == "test_defaults.py"):
         given = getattr(getattr(item, "callspec", None), "params", {})
         if {"estimator", "check"} <= given.keys():
             setting = repr(given["estimator"])

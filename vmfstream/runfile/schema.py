@@ -405,6 +405,8 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     FormatVersion
         If the run file was written by a newer program, or by an older one and was not brought up to date since.
     """
+    if _named_format(connection, path) == len(MIGRATIONS):
+        return  # listing the tables takes several times as long
     stored = stored_format(connection, path)
     if stored < len(MIGRATIONS):
         raise FormatVersion(
@@ -427,13 +429,7 @@ def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     if not {"meta", "migration"} <= tables:
         found = f"holds the tables {', '.join(sorted(tables)[:5])}" if tables else "is empty"
         raise InputError(f"{path} is a DuckDB file but no vmfstream run file: it {found}")
-    try:
-        row = connection.execute("select value from meta where key = 'format'").fetchone()
-        stored = int(row[0]) if row else None
-    except duckdb.IOException as error:  # of the disk: the file may be one
-        raise InputError(f"cannot read the run file {path}: {explain(error)}") from error
-    except (duckdb.Error, ValueError):
-        stored = None
+    stored = _named_format(connection, path)
     if stored is None:
         raise InputError(f"{path} is a DuckDB file but no vmfstream run file: its table meta names no format")
     if stored > len(MIGRATIONS):
@@ -442,6 +438,17 @@ def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
             "update vmfstream to open it"
         )
     return stored
+
+
+def _named_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int | None:
+    """Return the number that the table meta names, None if it names none."""
+    try:
+        row = connection.execute("select value from meta where key = 'format'").fetchone()
+        return int(row[0]) if row else None
+    except duckdb.IOException as error:  # of the disk: the file may be a run file
+        raise InputError(f"cannot read the run file {path}: {explain(error)}") from error
+    except (duckdb.Error, ValueError):
+        return None
 
 
 def verify(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

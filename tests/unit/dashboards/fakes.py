@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def gazette(
     empty: tuple[int, ...] = (),
     words: list[list[str]] | None = None,
 ) -> FakeRows:
-    """Return the log of an invented newspaper.
+    """Return the log of an invented newspaper; its frames are shared with others of the same size.
 
     Parameters
     ----------
@@ -129,8 +130,24 @@ def gazette(
     empty : slice numbers without documents
     words : word lists to use instead of the built-in stories
     """
+    lists = None if words is None else tuple(map(tuple, words))
+    rows = _gazette(slices, topics, seed, stored, settling, empty, lists)
+    frames: dict[str, Any] = {name: dict(getattr(rows, name)) for name in _BY_READING}
+    return replace(rows, settings=dict(rows.settings), **frames)
+
+
+@cache
+def _gazette(
+    slices: int,
+    topics: int,
+    seed: int,
+    stored: int,
+    settling: int,
+    empty: tuple[int, ...],
+    words: tuple[tuple[str, ...], ...] | None,
+) -> FakeRows:
     rng = np.random.default_rng([seed, slices, topics])
-    word_lists = stories() if words is None else words
+    word_lists = stories() if words is None else [list(one) for one in words]
     labels = (
         [f"{1996 + s // 4} Q{s % 4 + 1}" for s in range(slices)] if slices != 13 else [str(1987 + s) for s in range(13)]
     )
