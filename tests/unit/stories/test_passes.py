@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tests.tiers import first_of
 from tests.unit.stories.streams import TWINS, bursts, mixed_shares, vectors_of
 from vmfstream.clustering_metrics import v_measure
 from vmfstream.directional.bessel import log_c
@@ -217,7 +218,7 @@ def test_labels_of_stories_with_heavy_tails_are_those_of_the_formulas(dense: boo
     assert usual.learn(x if dense else csr_array(x), times).labels.tolist() != labels
 
 
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("timed", first_of([True, False]))
 def test_long_documents_are_judged_twice_by_the_formulas(timed: bool) -> None:
     """Many have few words of their story's own."""
     x, truth = mixed_shares(400)

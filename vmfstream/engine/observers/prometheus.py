@@ -64,7 +64,8 @@ class Exposition:
             self._server: Any = make_server(address, port, self._answer, server, _Handler)
         except OSError as error:
             raise InputError(f"cannot serve metrics at {address}:{port}: {error.strerror}") from error
-        self._thread = Thread(target=self._server.serve_forever, name="vmfstream-metrics", daemon=True)
+        # looks every 50 ms whether it shall end: a run that is done waits for it
+        self._thread = Thread(target=self._server.serve_forever, args=(0.05,), name="vmfstream-metrics", daemon=True)
         self._thread.start()
         self.port = int(self._server.server_port)
 
