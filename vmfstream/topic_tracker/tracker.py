@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
-from vmfstream.decisions import check_topics, decision, names_of
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.loop.namer import BackgroundNamer, NamingFunction
@@ -22,37 +20,21 @@ from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole, check_parameters
-from vmfstream.mixtures.columns import directed
-from vmfstream.online.births import new_topic_log_density
-from vmfstream.online.reading import topic_log_densities
-from vmfstream.online.state import Rows, TrackState
-from vmfstream.records import Documents, Rejected
+from vmfstream.records import Documents
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.stories.settings import COMPONENTS
 from vmfstream.text.filters import is_language
 from vmfstream.text.own_tokeniser import Cut, name_of
 from vmfstream.text.sentence_models import Embed
+from vmfstream.topic_tracker.answers import Answers
+from vmfstream.topic_tracker.base import deprecated
+from vmfstream.topic_tracker.decisions import Decisions
+from vmfstream.topic_tracker.labelling import Labelling
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
-from vmfstream.topic_tracker.rows import (
-    closed_slices,
-    columns_of_documents,
-    parts_of_topics,
-    past_topics,
-    rows_of_decisions,
-    rows_of_events,
-    rows_of_novel_documents,
-    rows_of_stories,
-    rows_of_topics,
-)
+from vmfstream.topic_tracker.rows import closed_slices
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
-from vmfstream.topic_tracker.tables import Columns, RowList, documents_of
-
-if TYPE_CHECKING:
-    from vmfstream.frozen.model import FrozenModel
-    from vmfstream.frozen.parts import ModelParts
-
-_NOT_GIVEN: Any = object()
+from vmfstream.topic_tracker.tables import documents_of
 
 _NO_TIME = "1970-01-01"
 """Time of documents that need none, in slices of a number of documents."""
@@ -73,7 +55,7 @@ _DOMAINS: dict[str, Domain] = {
 }
 
 
-class TopicTracker:
+class TopicTracker(Labelling, Answers, Decisions):
     """Follow topics in texts that arrive in the order of time.
 
     Parameters
@@ -179,7 +161,7 @@ class TopicTracker:
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
-            _deprecated("TopicTracker(capacity=...)", "TopicTracker(vocabulary_size=...)")
+            deprecated("TopicTracker(capacity=...)", "TopicTracker(vocabulary_size=...)")
             vocabulary_size = capacity
         self._given: dict[str, Any] = {
             "topics": topics,
@@ -235,7 +217,7 @@ class TopicTracker:
     def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
-        self._frozen: tuple[tuple[Any, ...], FrozenModel] | None = None
+        self._frozen = None
         self._run = replace(self._run, rules=stored.rules, documents=stored.documents)
         self._track = self._run.tracker()
         self._store, checkpoint = store, store.resume()
@@ -422,197 +404,9 @@ class TopicTracker:
         self.learn(documents, times, ids, **columns).finish()
         return self
 
-    def predict(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Return the id of the most probable active topic of texts, (N,), as `label` does; -1 without a known word.
-
-        Raises
-        ------
-        InputError
-            If there are no topics yet, or ``texts`` is one string.
-        """
-        probability = self.transform(texts)
-        known = probability.any(axis=1)
-        return np.where(known, self.topic_ids[probability.argmax(axis=1)], -1)
-
     def learn_many(self, documents: Any) -> TopicTracker:
         """Read a table of documents: the former name of `learn` without times."""
         return self.learn(documents)
-
-    @property
-    def topic_ids(self) -> NDArray[np.int64]:
-        """Numbers of the active topics, in the order of the columns of `transform`; none before the first topics."""
-        state = self._model.state
-        return np.zeros(0, np.int64) if state is None else state.ids.copy()
-
-    def transform(
-        self, texts: Sequence[str], *, temperature: float | None = None, temper: float | None = _NOT_GIVEN
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of the active topics for texts under what is known now; nothing is learnt.
-
-        Parameters
-        ----------
-        texts : sequence of N str
-        temperature : float > 0, or None
-            Softmax temperature: the probabilities are softmax(scores / temperature). By default that of the stream,
-            the property `temperature`, under which they are calibrated. With 1, in high dimension, they are nearly all
-            0 or 1, and right less often than they say. `fit_temperature` finds the one that fits texts whose topics are
-            known.
-        temper : float > 0, or None
-            Deprecated: the inverse of ``temperature``.
-
-        Returns
-        -------
-        ndarray of shape (N, K)
-            Columns as in `topic_ids`. Rows sum to one, or to zero for texts without a known word.
-
-        Raises
-        ------
-        InputError
-            If there are no topics yet, or ``texts`` is one string.
-        ValueError
-            If the temperature is not above 0.
-        """
-        if temper is not _NOT_GIVEN:
-            _deprecated("transform(temper=...)", "transform(temperature=1 / temper)")
-            if temper is not None and not temper > 0.0:
-                raise ValueError(f"temper: expected a number above 0, got {temper}")
-            temperature = None if temper is None else 1.0 / temper
-        if temperature is None:
-            temperature = self.temperature
-        if not temperature > 0.0:
-            raise ValueError(f"temperature: expected a number above 0, got {temperature}")
-        state, x, known, _ = self._encoded(texts)
-        found = np.zeros((len(known), state.k))
-        found[known] = tempered(topic_log_densities(state, x[known], self._track), 1.0 / temperature)
-        return found
-
-    @property
-    def temperature(self) -> float:
-        """Softmax temperature that calibrates topic probabilities on arrival, fitted at the newest slice end, else 1.
-
-        See `vmfstream.records.SliceReport`.
-        """
-        reports = closed_slices(self._store.commits)
-        known = [report.temperature for report in reports if np.isfinite(report.temperature)]
-        return known[-1] if known else 1.0
-
-    @property
-    def temper(self) -> float:
-        """Deprecated: the inverse of `temperature`."""
-        _deprecated("TopicTracker.temper", "1 / TopicTracker.temperature")
-        return 1.0 / self.temperature
-
-    def label(self, texts: Sequence[str], at: str | None = None) -> dict[str, NDArray[Any]]:
-        """Return the labels of texts under what is known now, or under earlier topics, as columns; nothing is learnt.
-
-        Parameters
-        ----------
-        texts : sequence of N str
-        at : str, optional
-            Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept;
-            see `freeze`. There are no stories.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (N,)
-            ``topic``, ``name``, ``probability``, ``story`` and ``novelty``, see `vmfstream.FrozenModel.label`.
-
-        Raises
-        ------
-        InputError
-            If there are no topics yet, no such slice, or ``texts`` is one string or holds anything but strings.
-
-        Examples
-        --------
-        >>> tracker = TopicTracker(topics=2, slices="year")
-        >>> texts = ["cat fur paw", "ship sea harbour"] * 20
-        >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
-        >>> tracker.label(["the ship left the harbour", "a cat"])["name"].tolist()
-        ['ship sea harbour', 'cat fur paw']
-        >>> tracker.label(["the ship left the harbour"], at="2001")["name"].tolist()
-        ['ship sea harbour']
-        """
-        return self.freeze(at).label(texts)
-
-    def freeze(self, at: str | None = None) -> FrozenModel:
-        """Return what is known now as a model of its own, which labels texts, can be saved, and learns nothing.
-
-        Parameters
-        ----------
-        at : str, optional
-            Label of an earlier slice: the topics are those of its end, by their 60 strongest words; the rest of a mean
-            direction is that of the corpus mean. There are no stories.
-
-        Raises
-        ------
-        InputError
-            If there are no topics yet, or no closed slice of this label has topics.
-        """
-        from vmfstream.frozen.model import FrozenModel
-
-        given = self.names()
-        known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()))
-        if self._frozen is None or self._frozen[0] != known:
-            functions: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
-            self._frozen = known, FrozenModel(self._parts(at).named(given), **functions)
-        return self._frozen[1]
-
-    def _parts(self, at: str | None) -> ModelParts:
-        from vmfstream.frozen.parts import current_parts, past_parts
-
-        made = self._run, self._model, self._encoder
-        if at is not None:
-            return past_parts(*made, past_topics(closed_slices(self._store.commits), at), self._engine.documents)
-        state = self._engine.state
-        stories = {} if state.stories is None else state.stories.arrays()
-        return current_parts(*made, stories, state.newest.label, self._engine.documents)
-
-    def fit_temperature(self, texts: Sequence[str], topics: Sequence[int]) -> float:
-        """Return the ``temperature`` of `transform` under which known topics of texts are most likely.
-
-        Parameters
-        ----------
-        texts : sequence of N str
-            Others than those that were learnt.
-        topics : sequence of N int
-            The topic of each text, by number as in `topic_ids`.
-
-        Returns
-        -------
-        float
-            Between 0.1 and 10,000.
-
-        Raises
-        ------
-        InputError
-            If a topic is not active, topics are not one per text, or there are no topics yet.
-        """
-        state, x, known, _ = self._encoded(texts)
-        place = {int(topic): column for column, topic in enumerate(state.ids)}
-        unknown = sorted({int(topic) for topic in topics} - set(place))
-        if unknown:
-            raise InputError(f"topics: expected numbers of active ones, got {', '.join(map(str, unknown))}")
-        labels = np.array([place[int(topic)] for topic in topics], np.int64)
-        if len(labels) != len(known):
-            raise InputError(f"topics: expected one per text ({len(known)}), got {len(labels)}")
-        return 1.0 / fitted_inverse_temperature(topic_log_densities(state, x[known], self._track), labels[known])
-
-    def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
-        """Deprecated: the inverse of `fit_temperature`."""
-        _deprecated("TopicTracker.fit_temper", "1 / TopicTracker.fit_temperature")
-        return 1.0 / self.fit_temperature(texts, topics)
-
-    def novelty(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return by how many nats an unseen topic explains each text better than the known topics do, shape (N,).
-
-        A text above 0 is novel: no known topic explains it as well. A text none of whose words is known is infinitely
-        novel; one without words, stop words aside, has 0.
-        """
-        state, x, known, worded = self._encoded(texts)
-        found = np.where(worded, np.inf, 0.0)
-        density = np.logaddexp.reduce(topic_log_densities(state, x[known], self._track), axis=1)
-        found[known] = new_topic_log_density(x[known], state.anchor, state.kappa) - density
-        return found
 
     def finish(self) -> None:
         """Close the last slice and smooth all slices."""
@@ -620,259 +414,6 @@ class TopicTracker:
         self._engine.run()
         if self._namer is not None:
             self._namer.finish(60.0)
-
-    def topics(self, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None) -> RowList:
-        """Return one row per topic and closed slice.
-
-        Parameters
-        ----------
-        smoothed : bool
-            Use documents of later slices too, instead of what was known when a slice closed (filtered).
-        words : int
-            Strongest words per row.
-        hindsight : bool
-            Deprecated: the former name of ``smoothed``.
-
-        Returns
-        -------
-        RowList
-            A list of dicts, and a table: ``rows.to_pandas()``, ``rows.to_polars()``, ``rows.columns``.
-            ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
-            before), ``words`` (pairs of word and weight), ``name`` (given, or its most telling phrases and words) and
-            ``title`` (of its most representative document); ``share_low`` and ``share_high`` bound the share and
-            ``radius`` (degrees) the direction, at 95 %. ``npmi`` and ``c_v`` are the coherence of the ten strongest
-            words in the recent documents, ``diversity`` tells how few of them it shares with other topics, and
-            ``isotropy`` how evenly recent vectors spread around it, NaN where documents are words (all four not for
-            smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
-        """
-        self._take_names()
-        commits, names = self._store.commits, self.names()
-        return RowList(rows_of_topics(commits, names, smoothed=_smoothed(smoothed, hindsight), words=words))
-
-    def parts(self) -> dict[int, int]:
-        """Return which topics belong to one that was named beforehand: the topic named, by topic, as told last.
-
-        A topic that was named is its own; one that was found belongs to it if its mean direction is near to the words
-        that name it. Without ``topics_from`` there are none.
-
-        Examples
-        --------
-        >>> tracker = TopicTracker(topics=2, slices="year", topics_from={"Pets": ["cat", "fur"]})
-        >>> tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001).learn(["sea"], 2002).parts()
-        {0: 0}
-        """
-        return parts_of_topics(self._store.commits)
-
-    def trajectory(
-        self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
-    ) -> RowList:
-        """Return the rows of one ``topic``, an id, oldest first; other arguments as in `topics`.
-
-        Raises
-        ------
-        InputError
-            If there is no such topic; names those that there are.
-        """
-        rows = self.topics(smoothed=_smoothed(smoothed, hindsight), words=words)
-        found = RowList(row for row in rows if row["topic"] == topic)
-        if not found:
-            known = ", ".join(map(str, sorted({row["topic"] for row in rows}))) or "none yet"
-            raise InputError(f"there is no topic {topic}; topics: {known}")
-        return found
-
-    def events(self) -> list[dict[str, Any]]:
-        """Return what happened to topics, in order: slice, kind, topic, other, value, evidence, chance, decision.
-
-        See `vmfstream.records.Event` for what they mean; None where a kind has none.
-        """
-        return rows_of_events(self._store.commits)
-
-    def name(self, topic: int, text: str) -> None:
-        """Give a topic a name, which is shown wherever the topic is; an empty ``text`` takes it away.
-
-        Raises
-        ------
-        InputError
-            If there was never such a topic, or ``text`` has more than 100 characters.
-        """
-        self._decide("name", topic, text=text)
-
-    def pin(self, topic: int) -> None:
-        """Keep a topic, from the end of the open slice on.
-
-        It never ends and is not merged into another. All that is known about its mean, times 9, becomes a prior that
-        never fades, so that later documents turn it little.
-
-        Raises
-        ------
-        InputError
-            If there is no such topic now, or the tracker was finished.
-        """
-        self._decide("pin", topic)
-
-    def unpin(self, topic: int) -> None:
-        """Undo `pin`, at the end of the open slice; raises as `pin`."""
-        self._decide("unpin", topic)
-
-    def merge(self, topic: int, other: int) -> None:
-        """Let ``topic`` become part of the ``other`` one, at the end of the open slice.
-
-        The other one goes on with the documents of both, and is not split again unless documents of a new kind come.
-        `split` undoes it.
-
-        Raises
-        ------
-        InputError
-            If one of them is no topic now, or the tracker was finished.
-
-        Examples
-        --------
-        >>> tracker = TopicTracker(topics=3, slices="year")
-        >>> texts = ["cat fur paw", "dog fur paw", "ship sea harbour"] * 20
-        >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
-        >>> cats, dogs = (max(tracker.topic_ids, key=lambda t: tracker.transform([one])[0, t]) for one in texts[:2])
-        >>> tracker.merge(dogs, cats)
-        >>> tracker.name(cats, "pets")
-        >>> _ = tracker.learn(texts, 2003)
-        >>> [row["name"] for row in tracker.topics() if row["slice"] == "2002" and row["topic"] == cats]
-        ['pets']
-        """
-        self._decide("merge", topic, other)
-
-    def split(self, topic: int) -> None:
-        """Make two topics of one, at the end of the open slice: the smaller half of its newest documents gets a new id.
-
-        The two are not merged again; `merge` undoes it. Raises as `pin`.
-        """
-        self._decide("split", topic)
-
-    def end(self, topic: int) -> None:
-        """End a topic at the end of the open slice; its newest documents go to the topic most like it.
-
-        This cannot be undone. Raises as `pin`.
-        """
-        self._decide("end", topic)
-
-    def forbid(self, words: str | Iterable[str]) -> None:
-        """Leave ``words``, one or several, out of all topics from the end of the open slice on; stories keep them.
-
-        Raises
-        ------
-        InputError
-            If one is no word, or the tracker was finished.
-        """
-        self._decide_words("forbid", words)
-
-    def allow(self, words: str | Iterable[str]) -> None:
-        """Undo `forbid` for ``words``, at the end of the open slice; raises as `forbid`."""
-        self._decide_words("allow", words)
-
-    def names(self) -> dict[int, str]:
-        """Return the names that were given to topics, by id."""
-        return names_of([*self._store.decisions(), *self._store.pending()])
-
-    def decisions(self) -> list[dict[str, Any]]:
-        """Return one row per decision, in order; those that wait for the end of a slice come last, without a number.
-
-        Returns
-        -------
-        list of dict
-            ``number``, ``made`` (UTC), ``kind``, ``topic``, ``other``, ``text``, ``told`` (in words), ``slice`` (label
-            of the one at whose end it was applied), ``refused`` (why it was not applied, else empty) and ``undone_by``
-            (number of a later decision).
-        """
-        label = self._run.engine().slices.slice
-        return rows_of_decisions(self._store.decisions(), self._store.pending(), lambda index: label(index).label)
-
-    @property
-    def story_labels(self) -> NDArray[np.int64]:
-        """Story that each of the texts given to `learn` last got on arrival, (N,); -1 for none.
-
-        Texts without words, and those that were left out, have none.
-        """
-        return self._story_labels.copy()
-
-    def stories(self, *, words: int = 10, documents: int = 3) -> RowList:
-        """Return one row per story, those with the newest documents first; within a slice the largest first.
-
-        Only stories of at least three documents have rows. Those that nobody joined for 2,400 documents, or
-        for 8 times ``story_days``, have ended.
-
-        Parameters
-        ----------
-        words : int
-            Strongest words per row, at most 10.
-        documents : int
-            Representative documents per row, at most 5.
-
-        Returns
-        -------
-        RowList
-            A list of dicts, and a table as of `topics`:
-            ``story``, ``title`` (of the most representative document), ``size`` (documents), ``words``, ``first`` and
-            ``last`` (labels of the slices of its first and last document), ``trend`` (``rising``, ``steady``,
-            ``falling`` or ``ended``), ``topic`` (the parent topic, None if there is none) and ``documents`` (id and
-            title of each).
-
-        Examples
-        --------
-        >>> tracker = TopicTracker(topics=2, slices="year")
-        >>> tracker.learn(["cat fur paw", "ship sea harbour"] * 3, 2001).story_labels.tolist()
-        [0, 1, 0, 1, 0, 1]
-        >>> [(row["title"], row["size"]) for row in tracker.stories()]
-        [('cat fur paw', 3), ('ship sea harbour', 3)]
-        """
-        label = self._run.engine().slices.slice
-        return RowList(rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents))
-
-    def documents(self) -> Columns:
-        """Return the labels of every document, as columns, in the order in which they were learnt.
-
-        Returns
-        -------
-        Columns
-            A dict of str to ndarray of shape (N,), and a table: ``pandas.DataFrame(columns)``,
-            ``polars.DataFrame(columns)``, or whatever reads ``__arrow_c_stream__``.
-            ``id``, ``time`` (UTC), ``slice`` (label of the slice with which it was learnt), ``topic`` (-1 for none, as
-            before the first topics), ``probability`` (of the topic, calibrated by the temperature of the slice before),
-            ``second`` and ``second_probability`` (the same of the second topic), ``story`` (-1 for none) and
-            ``novelty`` (as of `novelty`), all as they were told on arrival; the numbers are NaN without a topic.
-            ``smoothed_topic`` is the topic given the documents of later slices, -1 where it is not known: it is told
-            when the slice has left the window of recent documents, at `finish`, and with the first topics for
-            documents that came before them. ``smoothed_story``, with ``smoothed_stories=True``, is the story given the
-            300 to 400 documents that came next, that on arrival until these are known.
-
-        Raises
-        ------
-        InputError
-            If the tracker was not made with ``documents=True``, or saved by a version that kept none.
-
-        Examples
-        --------
-        >>> tracker = TopicTracker(topics=2, slices="year", documents=True)
-        >>> _ = tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001)
-        >>> columns = tracker.learn(["sea ship"], 2002, ["new"]).documents()
-        >>> columns["id"][-1], columns["slice"][-1], columns["story"][[1, -1]].tolist()
-        ('new', '2002', [1, 1])
-        """
-        if self._run.documents != "all":
-            raise InputError("this tracker keeps no documents; make one with documents=True")
-        return Columns(columns_of_documents(self._store.commits, stories=self._run.smoothed_stories))
-
-    def novel(self) -> list[dict[str, Any]]:
-        """Return the first stories of each closed slice, then its most novel other documents, at most 20.
-
-        A first story is the first document of a story that got its third document in this slice. Keys: slice, id,
-        title, ``novelty`` on arrival as of `TopicTracker.novelty` (0 while there were no topics), ``topic``, the
-        topic that the document was assigned to (of a first story that of its story; None without one), and ``story``,
-        the story that it is the first document of, None for the others.
-        """
-        return rows_of_novel_documents(self._store.commits)
-
-    @property
-    def rejected(self) -> list[Rejected]:
-        """Documents that were left out, with their reasons."""
-        return [r for commit in self._store.commits for r in commit.rejected]
 
     def save(self, path: str | Path) -> None:
         """Write everything that was learnt to a run file, which commands, pages, `vmfstream.plot` and `load` read.
@@ -939,11 +480,6 @@ class TopicTracker:
     def __sklearn_clone__(self) -> TopicTracker:
         return type(self)(**self._given)
 
-    def _take_names(self) -> None:
-        """Keep the names that the namer gave after the last commit."""
-        if self._namer is not None and self._store.commits:
-            self._store.name_topics(self._namer.take())
-
     def __getstate__(self) -> dict[str, Any]:
         self._take_names()
         return {"given": self._given, "past": flattened(self._store)}
@@ -996,43 +532,8 @@ class TopicTracker:
         made._source.closed |= not own
         return made
 
-    def _decide(self, kind: str, topic: int, other: int = -1, text: str = "") -> None:
-        made = decision(kind, topic, other, text)
-        check_topics(made, self._model.ids.tolist(), range(self._model.next_id), "this tracker")
-        if kind != "name":
-            self._check_open()
-        self._store.decide(made)
-
-    def _decide_words(self, kind: str, words: str | Iterable[str]) -> None:
-        self._check_open()
-        self._store.decide(*(decision(kind, text=word) for word in ([words] if isinstance(words, str) else words)))
-
-    def _check_open(self) -> None:
-        if self._source.closed:
-            raise InputError(
-                "this tracker was finished; decisions are applied at the end of a slice, and none will come"
-            )
-
     def _keep_labels(self, documents: Documents, stories: NDArray[np.int64]) -> None:
         self._story_labels[self._order[documents.offset - self._first_offset]] = stories
-
-    def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Rows of texts in the columns in force, which of them have a direction, and which have words at all.
-
-        A second encoder counts them, so that the stream's vocabulary does not notice.
-        """
-        if isinstance(texts, str):
-            raise InputError("texts: expected a sequence of texts, got one string")
-        state = self._model.state
-        if state is None:
-            raise InputError("there are no topics yet; learn more documents first")
-        if self._reader.digest != self._encoder.digest:
-            self._reader.restore(self._encoder.blank_state())
-        n = len(texts)
-        counts = self._reader.count(Documents([PART] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts))
-        x = self._reader.encode(counts)
-        there = directed(x) if self._run.embed else np.diff(counts.indptr) > 0
-        return state, x, directed(x), there
 
 
 def _stop_words(wanted: str | Sequence[str] | None) -> tuple[str, list[str]]:
@@ -1059,14 +560,3 @@ def _check(given: Mapping[str, Any]) -> None:
         check_parameters(given, _DOMAINS)
     except ValueError as error:
         raise InputError(str(error)) from None
-
-
-def _deprecated(old: str, new: str) -> None:
-    warnings.warn(f"{old} is deprecated, use {new}", DeprecationWarning, stacklevel=3)
-
-
-def _smoothed(smoothed: bool, hindsight: bool | None) -> bool:
-    if hindsight is None:
-        return smoothed
-    warnings.warn("hindsight=... is deprecated, use smoothed=...", DeprecationWarning, stacklevel=3)
-    return hindsight
