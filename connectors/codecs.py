@@ -13,11 +13,8 @@ import orjson
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
+from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, named, told
 from vmfstream.records import (
-    ID_NAMES,
-    TEXT_NAMES,
-    TIME_NAMES,
-    TITLE_NAMES,
     Document,
     Documents,
     Message,
@@ -87,7 +84,8 @@ class FieldCodec:
     """Decode documents from the fields of JSON objects or table rows.
 
     For a name that is None the usual ones are tried (``TIME_NAMES`` and so on): the first field that exists and is not
-    null is read, upper and lower case alike; ``meta.published`` is the field ``published`` of the object ``meta``.
+    null is read, whatever its case, blanks, hyphens and underscores; ``meta.published`` is the field ``published`` of
+    the object ``meta``.
     Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
     dates as the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 (by magnitude), and
     datetime objects. ``@key``, ``@key.name`` and ``@header.NAME`` are the key of a Kafka message, a field of it, and a
@@ -310,8 +308,8 @@ class FieldCodec:
         shape = tuple(fields)
         known = self._shapes.get(shape)
         if known is None:
-            time, text, id = (_named(shape, names) for names in (self._time, self._text, self._id))
-            title, meta = _named(shape, self._title), [name for name in self._meta if name in fields]
+            time, text, id = (named(shape, names) for names in (self._time, self._text, self._id))
+            title, meta = named(shape, self._title), [name for name in self._meta if name in fields]
             usual = bool(time and text and id) and not meta and self._vector is None
             known = _Names(time, text, id, title, meta, usual)
             if len(shape) <= _SHAPES:
@@ -534,20 +532,13 @@ def _decoded(value: bytes, where: str) -> str:
         raise _NotADocument(f"not UTF-8: byte 0x{value[error.start]:02x} at position {error.start} {where}") from error
 
 
-def _named(keys: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the keys that match one of the names, exact matches first, in the order of the names."""
-    folded = {str(key).lower(): key for key in reversed(keys)}
-    same = [name for name in names if name in keys]
-    return same + [key for name in names if (key := folded.get(name.lower())) is not None and key not in same]
-
-
 def _missing(what: str, name: str | None, names: Sequence[str], fields: Mapping[str, Any]) -> str:
     if name is not None:
         return f"{name} is null"
     flat = [key for key, value in _flat(fields).items() if not isinstance(value, dict)]
     found = [_shortened(key, quoted=False) for key in flat[:_NAMED]]
     listed = ", ".join(found) + (", ..." if len(flat) > _NAMED else "") if found else "nothing"
-    return f"no {what}: expected {' or '.join(names)}, found {listed}"
+    return f"no {what}: expected {told(names)}, found {listed}"
 
 
 def _numbers(value: object, name: str) -> NDArray[np.float64]:

@@ -22,13 +22,6 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 """A state as flat named arrays, the form in which states are stored (never pickled)."""
 
 
-TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
-TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description")
-ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
-TITLE_NAMES = ("title", "headline", "subject", "name")
-"""Usual names of the fields and columns of documents: the first that there is counts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Range:
     """Messages of one part, from the offset ``first`` up to before ``last``."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vmfstream.arrays import ArrowStream
 from vmfstream.errors import InputError
-from vmfstream.records import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES
+from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, named, told
 
 
 class Columns(dict[str, NDArray[Any]]):
@@ -119,12 +119,12 @@ def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) ->
     usual = {"text": TEXT_NAMES, "time": TIME_NAMES, "id": ID_NAMES, "title": TITLE_NAMES}
     found: dict[str, Sequence[Any] | None] = {}
     for kind, others in usual.items():
-        wanted, named = (others, False) if names[kind] is None else ((str(names[kind]),), True)
-        name = next((one for one in wanted if one in columns), None)
-        needed = named or kind == "text" or (kind == "time" and timed)
+        wanted, named_by_user = (others, False) if names[kind] is None else ((str(names[kind]),), True)
+        name = next(iter(named(columns, wanted)), None)
+        needed = named_by_user or kind == "text" or (kind == "time" and timed)
         if name is None and needed:
             there = ", ".join(map(str, columns)) or "none"
-            raise InputError(f"{kind}: expected a column {' or '.join(map(repr, wanted))}, found: {there}")
+            raise InputError(f"{kind}: expected a column {told(wanted)}, found: {there}")
         found[kind] = None if name is None else columns[name]
     given = Given(**found)  # type: ignore[arg-type]
     for kind, column in given._asdict().items():
@@ -180,7 +180,10 @@ def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) ->
     first = rows[0] if rows else {}
     keys = list(first) if isinstance(first, Mapping) else []
     usual = (("text", TEXT_NAMES), ("time", TIME_NAMES))[: 2 if timed else 1]
-    needed = [name for kind, others in usual if (name := names[kind] or next((o for o in others if o in keys), kind))]
+    needed = []
+    for kind, others in usual:
+        given = names[kind]
+        needed.append(next(iter(named(keys, others if given is None else (given,))), given or kind))
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping) or not all(name in row for name in needed):
             found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
@@ -190,9 +193,10 @@ def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) ->
             )
     if not rows:
         return {name: [] for name in needed}
-    ids = [key for key in ((names["id"],) if names["id"] else ID_NAMES) if any(key in row for row in rows)]
+    there = dict.fromkeys(key for row in rows for key in row)
+    ids = named(there, (names["id"],) if names["id"] else ID_NAMES)
     for key in ids[:1]:
-        named = sum(key in row for row in rows)
-        if named != len(rows):
-            raise InputError(f"documents: expected an id for all of {len(rows)} or for none, got {named}")
+        with_id = sum(key in row for row in rows)
+        if with_id != len(rows):
+            raise InputError(f"documents: expected an id for all of {len(rows)} or for none, got {with_id}")
     return {str(key): [row.get(key) for row in rows] for key in dict.fromkeys([*keys, *ids[:1]])}

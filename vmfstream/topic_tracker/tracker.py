@@ -260,8 +260,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         text, time, id, title : str, optional
             Columns of a table. By default the first with a usual name, as in files: ``text``, ``body``, ``content``,
             ``abstract``, ``summary``, ``message``, ``description``; ``time``, ``timestamp``, ``date``, ``published``,
-            ``created_at``, ``year``; ``id``, ``_id``, ``doc_id``, ``key``, ``guid``, ``url``; ``title``, ``headline``,
-            ``subject``, ``name``.
+            ``created_at``, ``year``, ``datetime``, ``created_utc``; ``id``, ``_id``, ``doc_id``, ``key``, ``guid``,
+            ``url``; ``title``, ``headline``, ``subject``, ``name``, or the like, such as ``publishedAt``.
 
         Raises
         ------

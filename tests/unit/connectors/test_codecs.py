@@ -48,12 +48,15 @@ def test_takes_the_usual_fields() -> None:
     assert (document.text, document.title, document.vector) == ("words", "Title", None)
 
 
-@pytest.mark.parametrize("name", ["time", "timestamp", "date", "published", "created_at", "year", "Date"])
+@pytest.mark.parametrize(
+    "name",
+    ["time", "timestamp", "date", "published", "year", "Date", "publishedAt", "created", "pubDate", "Creation Date"],
+)
 def test_finds_the_time(name: str) -> None:
     assert accept({name: "2020", "text": "a"}).time.year == 2020
 
 
-@pytest.mark.parametrize("name", ["text", "body", "content", "abstract", "Text"])
+@pytest.mark.parametrize("name", ["text", "body", "content", "abstract", "Text", "full_text", "fullText"])
 def test_finds_the_text(name: str) -> None:
     assert accept({"time": "2020", name: "a"}).text == "a"
 
@@ -100,9 +103,9 @@ BAD_LINES = {
     b'{"n": ' + b"1" * 5000 + b"}": "not JSON that can be read: line 7: ",
     b'{"text": "caf\xe9"}': "not UTF-8: byte 0xe9 at position 13 on line 7",
     b"\xff\xfe{\x00}\x00": "not UTF-8: byte 0xff at position 0 on line 7",
-    b"{}": "no time: expected time or timestamp or date or published or created_at or year, found nothing",
-    b'{"when": 1, "what": 2}': "no time: expected time or timestamp or date or published or created_at or year, "
-    "found when, what",
+    b"{}": "no time: expected time or timestamp or date or published or created_at or year or the like, found nothing",
+    b'{"when": 1, "what": 2}': "no time: expected time or timestamp or date or published or created_at or year or the "
+    "like, found when, what",
     b'{"time": "2020"}': "no text: expected text or body or ",
     b'{"time": null, "text": "a"}': "time is null",
     b'{"time": "2020", "text": null}': "text is null",

@@ -222,7 +222,7 @@ def test_csv_as_people_write_it(tmp_path: Path) -> None:
     decoded = [FieldCodec().decode(message) for message in messages]
     assert [d.offset for d in decoded] == [0, 2, 3, 4, 5, 6]
     assert [d.reason for d in decoded if isinstance(d, Rejected)] == [
-        "no text: expected text or body or content or abstract or summary or message or description, found id, time",
+        "no text: expected text or body or content or abstract or summary or message or the like, found id, time",
         "too many cells: 4 in a row of 3 columns; quotation marks may be missing",
         "not UTF-8: byte 0xe9 at position 3 in text",
     ]

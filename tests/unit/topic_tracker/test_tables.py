@@ -75,7 +75,18 @@ def untitled(tracker: TopicTracker) -> str:
 
 
 @pytest.mark.parametrize(
-    "table", [lambda: COLUMNS, lambda: pd.DataFrame(COLUMNS), arrow, polars, Once, HuggingFace, mappings]
+    "table",
+    [
+        lambda: COLUMNS,
+        lambda: pd.DataFrame(COLUMNS),
+        lambda: pd.DataFrame(COLUMNS).rename(columns=str.title),
+        arrow,
+        polars,
+        Once,
+        HuggingFace,
+        mappings,
+        lambda: [{key.title(): value for key, value in row.items()} for row in mappings()],
+    ],
 )
 def test_tables_are_read_by_the_usual_names_of_columns(table: Callable[[], Any]) -> None:
     found = learnt(table())
@@ -103,9 +114,13 @@ def test_slices_of_a_number_of_documents_need_no_time() -> None:
 @pytest.mark.parametrize(
     ("given", "named", "message"),
     [
-        ({"words": ["a"], "year": [2001]}, {}, "text: expected a column 'text' or 'body' .*, found: words, year"),
-        ({"text": ["a"]}, {}, "time: expected a column 'time' or 'timestamp' .*, found: text"),
-        ({"text": ["a"], "year": [2001]}, {"id": "key"}, "id: expected a column 'key', found: text, year"),
+        (
+            {"words": ["a"], "year": [2001]},
+            {},
+            "text: expected a column text or body .* or the like, found: words, year",
+        ),
+        ({"text": ["a"]}, {}, "time: expected a column time or timestamp .* or the like, found: text"),
+        ({"text": ["a"], "year": [2001]}, {"id": "key"}, "id: expected a column key, found: text, year"),
         ({"text": ["a", "b"], "year": [2001]}, {}, r"time: expected one value per text \(2\), got 1"),
         ("a text", {}, "expected a table or texts with times, got one string"),
         (5, {}, "expected a table or an iterable of mappings, got int"),
