@@ -12,6 +12,9 @@ from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import accumulate, posterior_accumulate
 from vmfstream.mixtures.columns import column_norms, dense_rows
 
+_ROUNDING = 8.0
+"""What is left of sums that were taken away again, at most, in units of their rounding."""
+
 
 class Sums(NamedTuple):
     """Sums over documents i of their responsibilities r_ik times their weights w_i."""
@@ -86,8 +89,10 @@ def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> Sums:
 def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDArray[np.int64]) -> None:
     """Move a few ``rows`` of ``x`` wholly to ``topics``, one each; ``sums`` are changed in place.
 
-    ``resp`` (rows, kp) are the weighted responsibilities that they have now.
+    ``resp`` (rows, kp) are the weighted responsibilities that they have now. Topics that have nothing left but rounding,
+    of either sign, have nothing.
     """
+    before = sums.nk.copy()
     documents = dense_rows(x, rows)
     weight = resp.sum(axis=1, dtype=np.float64)
     there = np.zeros_like(resp)
@@ -96,6 +101,8 @@ def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDA
     sums.s[:] += documents.T @ (there - resp)
     sums.nk[:] += (there - resp).sum(axis=0, dtype=np.float64)[:k]
     sums.qk[:] += (there.astype(np.float64) ** 2 - resp.astype(np.float64) ** 2).sum(axis=0)[:k]
+    emptied = np.flatnonzero(sums.nk <= _ROUNDING * np.finfo(resp.dtype).eps * before)
+    sums.s[:, emptied] = sums.nk[emptied] = sums.qk[emptied] = 0.0
 
 
 def directions(sums: Sums, otherwise: Floats) -> Floats:
