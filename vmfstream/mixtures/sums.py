@@ -89,8 +89,8 @@ def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> Sums:
 def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDArray[np.int64]) -> None:
     """Move a few ``rows`` of ``x`` wholly to ``topics``, one each; ``sums`` are changed in place.
 
-    ``resp`` (rows, kp) are the weighted responsibilities that they have now. Topics that have nothing left but rounding,
-    of either sign, have nothing.
+    ``resp`` (rows, kp) are the weighted responsibilities that they have now. Topics that have nothing left but
+    rounding, of either sign, have nothing.
     """
     before = sums.nk.copy()
     documents = dense_rows(x, rows)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream import VMFMixture
+from vmfstream import BayesianVMFMixture, VMFMixture
 from vmfstream.mixtures.sums import gather, move
 
 
@@ -36,6 +36,14 @@ def test_components_that_lose_their_rows_keep_a_direction(
     assert fit.weights_.min() >= 0.0
     assert np.isfinite(fit.predict_proba(x)).all()
     np.testing.assert_allclose(np.linalg.norm(fit.means_, axis=1), 1.0, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.* puts all rows into", "ignore:.* has not converged")
+def test_posteriors_of_concentrations_stay_finite() -> None:
+    x = repeated(1, np.float32)
+    fit = BayesianVMFMixture(30, concentration="own", max_iter=20, random_state=1).fit(x)
+    assert np.isfinite(fit.concentrations_).all()
+    assert np.isfinite(fit.predict_proba(x)).all()
 
 
 def test_nothing_is_left_of_a_component_whose_rows_move_away() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_factor, point_factor
 from vmfstream.bayes.factors.empirical_bayes import learned_kappa_prior
+from vmfstream.directional.bessel import largest_resultant
 
 Concentration: TypeAlias = Literal["shared", "own"]
 
@@ -44,8 +45,12 @@ class KappaModel:
         return per_topic.sum(keepdims=True) if self.concentration == "shared" else per_topic
 
     def factor(self, d: int, n: Vector, t: Vector) -> KappaFactor:
-        """q(kappa) given documents ``n`` (k,) and T = S'E[mu] ``t`` (k,) of the topics, in ``d`` dimensions."""
+        """q(kappa) given documents ``n`` (k,) and T = S'E[mu] ``t`` (k,) of the topics, in ``d`` dimensions.
+
+        Documents that are all the same, for which T is n up to rounding, count as `largest_resultant`.
+        """
         n_total, t_total = self.n_seen + self.grouped(n), self.t_seen + self.grouped(t)
+        t_total = np.minimum(t_total, largest_resultant(d) * n_total)
         if not isinstance(self.rule, str):
             return point_factor(d, np.broadcast_to(np.asarray(self.rule, np.float64), n_total.shape))
         return kappa_factor(d, n_total, t_total, self.prior, self.rule, self.rng)
