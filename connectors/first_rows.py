@@ -16,10 +16,19 @@ ROWS = 1000
 """Rows that are looked at."""
 
 _DATES = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%d{0}%m{0}%y", "%m{0}%d{0}%y")
-_NAMED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%b %Y", "%B %Y")
+_NAMED = (
+    *("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y"),
+    *("%b %Y", "%B %Y", "%A, %B %d, %Y", "%a, %d %b %Y"),
+)
 _OTHERS = ("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%Y.%m.%d", *_NAMED)
 _HOURS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-_MAIL = ("%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %z %Y", "%a %b %d %H:%M:%S %Y")
+_MAIL = (
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%Y-%m-%d %H:%M:%S UTC",
+    "%a %b %d %H:%M:%S %z %Y",
+    "%a %b %d %H:%M:%S %Y",
+)
 
 
 def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
