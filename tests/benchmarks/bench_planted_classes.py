@@ -6,14 +6,15 @@ document of it, if at least half of its documents are of the class; a topic does
 is born, if at least half of the documents that it gets on arrival afterwards are. Delays are in slices after the first
 one with planted documents, null for never in three; "within two slices" is a delay of 0 or 1.
 
-``--quiet`` plants nothing, so that every birth from ``--start`` on is false. ``--crises`` follows the posts of
-CrisisLexT26 by days and prints for each crisis the documents until the first of the story that got most of them, and
-the days until the first of such a topic. ``--first RUN_FILE`` takes what ``vmfstream replay crisislex`` wrote and tells
+``--quiet`` plants nothing, so that every birth from ``--start`` on is false; ``--texts`` takes posts of 20 Newsgroups
+or front pages of the New York Times instead, at most 30 slices of them. ``--crises`` follows the posts of CrisisLexT26
+by days and prints for each crisis the documents until the first of the story that got most of them, and the days until
+the first of such a topic. ``--first RUN_FILE`` takes what ``vmfstream replay crisislex`` wrote and tells
 of how many crises one of the first ten posts is in its table `novel`; ``--novel RUN_FILE CORPUS`` how many stories, by
 the labels of a corpus, are told by the ten most novel documents of a slice.
 
     python tests/benchmarks/bench_planted_classes.py [--classes crude trade] [--planted 12 48] [--seeds 0 1 2]
-        [--start 8] [--quiet] [--crises] [--first crisislex.duckdb]
+        [--start 8] [--quiet [--texts newsgroups]] [--crises] [--first crisislex.duckdb]
 """
 
 from __future__ import annotations
@@ -43,7 +44,14 @@ from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
 
-PER_SLICE, AFTER, ENOUGH = 400, 3, 5
+PER_SLICE, AFTER, ENOUGH, MOST_SLICES = 400, 3, 5, 30
+
+TEXTS = {
+    "reuters": ("reuters21578", "concat_ws(' ', title, text)", "label IS NOT NULL"),
+    "newsgroups": ("twenty_newsgroups", "concat_ws(' ', title, text)", "TRUE"),
+    "nyt": ("nyt_frontpage_1996_2006", "text", "TRUE"),
+}
+"""Folders of texts that are shuffled, and SQL for the texts and those chosen."""
 
 
 class Followed(NamedTuple):
@@ -72,12 +80,13 @@ def followed(source: Source, settings: RunSettings) -> Followed:
     return Followed(*labels, born)
 
 
-def reuters() -> tuple[list[str], NDArray[np.object_]]:
+def texts_of(name: str, classes: str = "NULL") -> tuple[list[str], NDArray[np.object_]]:
+    """Texts by a name of `TEXTS`, and what the SQL ``classes`` says of each."""
     import duckdb
 
-    file = need_data("reuters21578/docs.parquet")
+    folder, text, chosen = TEXTS[name]
     query: Any = duckdb.sql(
-        f"SELECT concat_ws(' ', title, text), label FROM '{file}' WHERE label IS NOT NULL ORDER BY id"
+        f"SELECT {text}, {classes} FROM '{need_data(f'{folder}/docs.parquet')}' WHERE {chosen} ORDER BY id"
     )
     rows = query.fetchall()
     return [row[0] for row in rows], np.array([row[1] for row in rows], np.object_)
@@ -106,7 +115,7 @@ def run_of(texts: list[str], order: NDArray[np.intp], seed: int) -> tuple[Follow
 
 
 def planted(name: str, planted_documents: int, start: int, seed: int) -> dict[str, Any]:
-    texts, classes = reuters()
+    texts, classes = texts_of("reuters", "label")
     own = classes == name
     order = order_of(own, planted_documents, start + AFTER, start, seed)
     found, story, topic = run_of(texts, order, seed)
@@ -126,12 +135,12 @@ def planted(name: str, planted_documents: int, start: int, seed: int) -> dict[st
     return kinds | {"story": min(stories, default=None), "topic": min(topics, default=None), "other_births": others}
 
 
-def quiet(start: int, seed: int) -> dict[str, Any]:
-    texts, _ = reuters()
-    order = np.random.default_rng(seed).permutation(len(texts))
-    found, *_ = run_of(texts, order[: len(order) // PER_SLICE * PER_SLICE], seed)
+def quiet(name: str, start: int, seed: int) -> dict[str, Any]:
+    texts, _ = texts_of(name)
+    order, slices = np.random.default_rng(seed).permutation(len(texts)), min(len(texts) // PER_SLICE, MOST_SLICES)
+    found, *_ = run_of(texts, order[: slices * PER_SLICE], seed)
     births = [s for s in found.born.values() if s >= start]
-    return {"quiet_slices": len(order) // PER_SLICE - start, "seed": seed, "births": len(births)}
+    return {"texts": name, "quiet_slices": slices - start, "seed": seed, "births": len(births)}
 
 
 def crises() -> list[dict[str, Any]]:
@@ -207,6 +216,7 @@ def main() -> None:
     arguments.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4, 5])
     arguments.add_argument("--start", type=int, default=8)
     arguments.add_argument("--quiet", action="store_true")
+    arguments.add_argument("--texts", choices=TEXTS, default="reuters", help="what --quiet shuffles")
     arguments.add_argument("--crises", action="store_true")
     arguments.add_argument("--first", type=Path)
     arguments.add_argument("--novel", nargs=2, metavar=("RUN_FILE", "CORPUS"))
@@ -225,7 +235,9 @@ def main() -> None:
         for name in [""] if asked.quiet else asked.classes:
             for seed in asked.seeds:
                 began = time.process_time()
-                line = quiet(asked.start, seed) if asked.quiet else planted(name, number, asked.start, seed)
+                line = (
+                    quiet(asked.texts, asked.start, seed) if asked.quiet else planted(name, number, asked.start, seed)
+                )
                 print(json.dumps(line | {"seconds": round(time.process_time() - began, 1)}), flush=True)
 
 
