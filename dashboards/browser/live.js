@@ -1,5 +1,6 @@
 // The live page: one poll every two seconds, new data on request, figures by key; nothing moves under a reader.
 
+import { badgeOf } from "./badge.js";
 import { defaults, loadData, messages, page, sliceCount } from "./data.js";
 import { $ } from "./dom.js";
 import { live, onFigures, sendRequest, setStore } from "./figures.js";
@@ -7,14 +8,6 @@ import { format } from "./format.js";
 import { drawOpenSlice } from "./river.js";
 import { announce, isComparing, redraw } from "./selection.js";
 import { EVERYTHING, isLive, session, state } from "./state.js";
-
-const clockTime = (at) => new Date(1000 * at).toTimeString().slice(0, 5);
-const elapsedText = (seconds) =>
-  seconds < 60
-    ? Math.round(seconds) + " s"
-    : seconds < 3600
-      ? Math.round(seconds / 60) + " min"
-      : Math.round(seconds / 3600) + " h";
 
 const isReading = () =>
   state.slice !== sliceCount - 1 ||
@@ -81,23 +74,8 @@ function onNewData(text) {
 export function updateBadge() {
   if (!isLive) return;
   const element = $("#badge");
-  const news = live.news;
   const silent = (performance.now() - live.heard) / 1000;
-  const age = news.age === null ? null : news.age + silent;
-  const [kind, text] =
-    silent > (document.hidden ? 30 : 15)
-      ? ["stopped", format(messages.silent, { time: clockTime(Date.now() / 1000 - silent) })]
-      : news.problem
-        ? ["stopped", news.problem]
-        : news.busy && news.at - news.busy > 30
-          ? ["waiting", format(messages.busy, { time: clockTime(news.busy) })]
-          : news.finished
-            ? ["stopped", format(messages.finished, { time: clockTime(news.at - news.age) })]
-            : !news.writing
-              ? ["stopped", format(messages.stopped, { time: age === null ? "" : clockTime(news.at - news.age) })]
-              : news.usual && age > Math.max(3 * news.usual, 10)
-                ? ["waiting", format(messages.waitingFor, { ago: elapsedText(age) })]
-                : ["live", format(messages.live, { ago: elapsedText(age ?? 0) })];
+  const [kind, text] = badgeOf(live.news, silent, Date.now() / 1000, document.hidden, messages);
   element.className = kind;
   element.textContent = text;
 }

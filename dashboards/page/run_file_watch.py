@@ -142,7 +142,7 @@ class RunFileWatch:
         # by the clock, which may have been set back since, and by what this process saw
         ages = None if written is None else (now() - written, time.monotonic() - self._since)
         return {
-            "age": None if ages is None else max(0.0, *ages),
+            "age": None if ages is None else max(ages),
             "at": now(),
             "busy": look.busy,
             "epoch": -1 if pulse is None else pulse.epoch,
@@ -191,8 +191,10 @@ class RunFileWatch:
         self.looks += 1
         try:
             self._reader = self._reader or Reader(self.run_file, timeout=_PATIENCE)
-            found = PollResult(self._reader.status(), self._reader.open_slice())
-            if self._found.pulse is None or found.pulse != self._found.pulse:
+            status = self._reader.status()
+            found = PollResult(status, self._reader.open_slice())
+            before = self._found.pulse
+            if before is None or status.written != before.written:
                 self._since = time.monotonic()
             self._found = found
             self._seen = seen

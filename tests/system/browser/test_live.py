@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,25 @@ def test_a_killed_tracker_is_said(page: tuple[Any, Tracker]) -> None:
     tracker.process.kill()
     tracker.process.wait()
     assert until(chromium, "document.querySelector('#badge').textContent.startsWith('stopped')")
+
+
+def test_a_server_that_does_not_answer_is_said(page: tuple[Any, Tracker]) -> None:
+    chromium, tracker = page
+    for year in (2001, 2002, 2003):
+        tracker.say(year)
+    assert until(chromium, "document.querySelector('#badge.live')")
+    closed(chromium, True)
+    js(chromium, "window.clock = performance.now.bind(performance); performance.now = () => clock() + 17000")
+    js(chromium, "Object.defineProperty(document, 'hidden', {configurable: true, value: true})")
+    js(chromium, "document.querySelector('#badge').textContent = ''")
+    assert until(chromium, "document.querySelector('#badge').textContent !== ''")
+    said = str(js(chromium, "return document.querySelector('#badge').textContent"))
+    assert said.startswith(("live", "waiting"))  # a hidden page asks rarely
+    js(chromium, "delete document.hidden")
+    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('no answer since ')")
+    since = str(js(chromium, "return document.querySelector('#badge').textContent"))[-5:]
+    assert since in {time.strftime("%H:%M", time.localtime(time.time() - ago)) for ago in range(17, 180)}
+    js(chromium, "performance.now = clock")
+    closed(chromium, False)
+    assert until(chromium, "/^(live|waiting)/.test(document.querySelector('#badge').textContent)")
+    assert [one for one in chromium.get_log("browser") if "ERR_INTERNET_DISCONNECTED" not in one["message"]] == []

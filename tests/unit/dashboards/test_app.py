@@ -17,6 +17,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,6 +34,7 @@ from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Slice
 from vmfstream.runfile.connection import connected
+from vmfstream.runfile.lease import lease
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
@@ -105,6 +107,8 @@ def test_a_poll_opens_the_run_file_only_after_a_change(run_file: Path) -> None:
     os.utime(run_file)
     watch.poll()
     assert watch.looks == 2
+    with lease(run_file):
+        assert watch.poll()["writing"]
 
 
 def test_a_clock_that_is_set_back_does_not_make_a_run_young(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +119,48 @@ def test_a_clock_that_is_set_back_does_not_make_a_run_young(kept: Path, monkeypa
     assert watch.poll()["age"] == 0.0
     passed[0] = 1000.0
     assert watch.poll()["age"] == 900.0
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Serve where clocks do not show UTC."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
+def test_the_age_is_that_of_the_newest_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the clock; by what this process saw, if the clock says less."""
+    passed, clock = [500.0], [0.0]
+    monkeypatch.setattr("vmfstream.dashboards.page.run_file_watch.time.monotonic", lambda: passed[0])
+    monkeypatch.setattr("vmfstream.dashboards.page.run_file_watch.now", lambda: clock[0])
+    writer, todo = RunFile(tmp_path / "run.duckdb"), commits(3)
+    watch = RunFileWatch(writer.path)
+    assert (watch.poll()["age"], watch.poll()["usual"]) == (None, None)  # no epoch yet
+    for _ in range(2):
+        writer.commit(next(todo))
+        _begun(writer.path, "2026-01-01", every=10)
+        passed[0], clock[0] = passed[0] + 100.0, 0.0
+        assert watch.poll()["age"] == 0.0  # seen just now
+        passed[0] += 7.0
+        os.utime(writer.path)  # looked at again, and nothing is new
+        found = watch.poll()
+        assert (found["age"], found["at"]) == (7.0, 0.0)
+    written = datetime(2026, 1, 1, tzinfo=UTC).timestamp() + 10 + 1.5  # the second epoch, which took so long
+    clock[0] = written + 300
+    found = watch.poll()
+    assert (found["age"], found["at"], found["usual"]) == (300.0, clock[0], 10.0)
+    clock[0] = written - 300
+    assert watch.poll()["age"] == 7.0
+
+
+def _begun(run_file: Path, first: str, every: int) -> None:
+    """Let the epochs of a run file have begun at ``first`` and ``every`` seconds apart, and have taken 1.5."""
+    with connected(run_file, read_only=False, timeout=1.0) as connection:
+        connection.execute(f"update epoch set seconds = 1.5, begun = timestamp '{first}' + to_seconds({every} * epoch)")
 
 
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:

@@ -260,31 +260,69 @@ def test_forgotten_words_change_no_comparison() -> None:
         assert few.scores == pytest.approx(all_.scores)
 
 
+MUCH = RunSettings(topics=500, vocabulary=500_000)
+GIB = 2**30
+
+
 @pytest.mark.parametrize(
-    ("settings", "gib", "told"),
+    ("settings", "there", "told"),
     [
-        (RunSettings(), 1, False),
-        (RunSettings(topics=500, vocabulary=500_000), 16, True),
-        (RunSettings(topics=500, vocabulary=500_000), 64, False),
-        (RunSettings(topics=500, vocabulary=500_000, embed="wordllama"), 1, False),
-        (RunSettings(topics=500, vocabulary=500_000, dimension=384), 1, False),
+        (RunSettings(), GIB, ""),
+        (MUCH, 16 * GIB, "500 topics of 500000 words may take 60 GiB once there are so many, and there are 16 GiB"),
+        (MUCH, 64 * GIB, ""),
+        (MUCH, None, ""),  # the system does not say
+        (replace(MUCH, topics=100), 16 * GIB, ""),
+        (replace(MUCH, embed="wordllama"), GIB, ""),
+        (replace(MUCH, topics=1024, dimension=4096), GIB, ""),
+        (
+            replace(MUCH, topics=1024, dimension=4096),
+            GIB - 1,
+            "1024 topics of 4096 words may take 1 GiB once there are so many, and there are 1 GiB",
+        ),
     ],
 )
 def test_too_little_memory_is_told_beforehand(
-    settings: RunSettings, gib: int, told: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    settings: RunSettings,
+    there: int | None,
+    told: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vmfstream.engine.run.memory_there", lambda: gib * 2**30)
+    monkeypatch.setattr("vmfstream.engine.run.memory_there", lambda: there)
     with closing(MemorySource([])) as source:
         follow(source, FieldCodec(), MemoryStore(), settings)
-    said = "500 topics of 500000 words may take 60 GiB once there are so many, and there are 16 GiB; --topics and"
-    assert (said in caplog.text) == told
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert said == [f"{told}; --topics and --vocabulary bound both"] * bool(told)
 
 
-def test_memory_is_that_of_the_machine_or_of_its_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr("vmfstream.engine.runtime_tuning.LIMIT", limit)
-    machine = memory_there()
-    limit.write_text("max\n")
-    assert memory_there() == machine
-    limit.write_text("4096\n")
-    assert memory_there() == 4096
+PAGE, PAGES = 4096, 1000
+MACHINE = PAGE * PAGES
+
+
+@pytest.mark.parametrize(
+    ("machine", "limit", "there"),
+    [
+        (MACHINE, None, MACHINE),  # no container
+        (MACHINE, "max\n", MACHINE),
+        (MACHINE, "5000\n", 5000),
+        (MACHINE, f"{MACHINE + 1}\n", MACHINE),
+        (AttributeError(), "5000\n", 5000),  # Windows
+        (ValueError(), "5000\n", 5000),
+        (OSError(), "5000\n", 5000),
+        (OSError(), None, None),
+    ],
+)
+def test_memory_is_that_of_the_machine_or_of_its_container(
+    machine: int | Exception, limit: str | None, there: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sysconf(name: str) -> int:
+        if isinstance(machine, Exception):
+            raise machine
+        return {"SC_PAGE_SIZE": PAGE, "SC_PHYS_PAGES": PAGES, "SC_AVPHYS_PAGES": PAGES // 2}[name]
+
+    file = tmp_path / "memory.max"
+    if limit is not None:
+        file.write_text(limit)
+    monkeypatch.setattr("vmfstream.engine.runtime_tuning.os.sysconf", sysconf)
+    monkeypatch.setattr("vmfstream.engine.runtime_tuning.LIMIT", file)
+    assert memory_there() == there

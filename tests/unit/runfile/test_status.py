@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -101,3 +103,19 @@ def test_a_copy_answers_as_the_run_file_did(run_file: RunFile, tmp_path: Path) -
     assert copied.status() == before
     assert copied.slices().slice.tolist() == [0, 1]
     assert reader.status().epoch == 4
+
+
+def test_what_is_usual_is_the_median_of_the_pauses_between_recent_epochs(run_file: RunFile) -> None:
+    """Epochs are written when they end; only the last twenty tell how far apart they are."""
+    run_file.commit(part(0, 0, closes=False))
+    assert math.isnan(Reader(run_file.path).status().usual)
+    run_file.commit(*(part(epoch, 0, closes=False) for epoch in range(1, 25)))
+    gaps = np.array([1000.0 if epoch < 6 else 4.0 if epoch % 3 else 70.0 for epoch in range(25)])  # seldom 70
+    with duckdb.connect(run_file.path) as connection:
+        begun = [[round(1000 * at), epoch] for epoch, at in enumerate(np.cumsum(gaps))]
+        change = "update epoch set seconds = 2.5, begun = timestamp '2026-01-01' + to_milliseconds(?) where epoch = ?"
+        connection.executemany(change, begun)
+    pulse = Reader(run_file.path).status()
+    assert (pulse.epoch, pulse.usual) == (24, 4.0)
+    assert pulse.written == datetime(2026, 1, 1) + timedelta(seconds=gaps.sum() + 2.5)
+    assert np.median(gaps[1:]) > 4.0  # of all epochs it would be another one
