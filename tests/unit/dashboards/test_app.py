@@ -226,7 +226,6 @@ def test_the_run_file_is_only_read(run_file: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) -> None:
     run_file = tmp_path / "run.duckdb"
     writer = RunFile(run_file)
@@ -372,7 +371,6 @@ def test_a_server_beside_a_run_ends_with_it(kept: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.thorough
 def test_the_command_ends_cleanly(kept: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "vmfstream", "dashboard", str(kept), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

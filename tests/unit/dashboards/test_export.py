@@ -42,7 +42,6 @@ def page(exported: tuple[str, ExportReport]) -> str:
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 def test_thirty_by_thirty_stays_small(exported: tuple[str, ExportReport]) -> None:
     text, report = exported
     assert report.bytes == len(text.encode("utf-8")) < 3.5e6
@@ -157,7 +156,6 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("opening", first_of(["documents", "share"]))
-@pytest.mark.thorough
 def test_large_run_files_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
     rows = gazette(slices=12, topics=8)
     if opening == "share":

@@ -70,7 +70,6 @@ def test_other_paths_name_those_there_are(served: Exposition) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 def test_it_ends_at_once_whatever_strangers_keep_open(clock: Clock) -> None:
     one = Exposition(0, silence=clock)
     strangers = [socket.create_connection(("127.0.0.1", one.port)) for _ in range(100)]

@@ -27,7 +27,6 @@ def followed(size: int, source: Any = ITEMS) -> MemoryStore:
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 def test_epochs_of_whole_batches_give_equal_results() -> None:
     wanted = [plain(report) for report in closed(followed(20_000))]
     for size in (10_000, 5_000):

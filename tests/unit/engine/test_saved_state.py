@@ -133,7 +133,6 @@ def altered(vectors: str | None, stem: str | None, share: float) -> tuple[int, l
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 def test_an_altered_state_never_ends_the_interpreter() -> None:
     refused, went_on = altered(None, None, 0.06)
     assert refused > 0.6 * (refused + len(went_on))
