@@ -254,7 +254,7 @@ class TopicTracker(Labelling, Answers, Decisions):
             Texts, or a frame of pandas or polars, a table of Arrow or whatever has ``__arrow_c_stream__``, a data set
             of Hugging Face, a mapping of columns, or an iterable of mappings.
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
-            Of a table None: its column for the time counts. In slices of a number of documents none are needed there.
+            Of a table None: its column for the time counts. Slices of a number of documents need none.
         ids : sequence of str, optional
             A repeated id is left out; by default every text is a new document, or the column for the id counts.
         text, time, id, title : str, optional
@@ -276,12 +276,13 @@ class TopicTracker(Labelling, Answers, Decisions):
         TopicTracker(topics=2, slices='year'): 18 documents, no closed slice yet; next: learn() more or finish()
         """
         names = {"text": text, "time": time, "id": id, "title": title}
+        if times is None and self._counted and documents and _are_texts(documents):
+            times = _NO_TIME
         if times is not None:
             if named := [name for name, column in names.items() if column is not None]:
                 raise InputError(f"{', '.join(named)}: columns are named for a table, which is given without times")
             return self._learn(documents, times, ids)
-        timed = not str(self._run.slices).isdecimal()
-        found = documents_of(documents, names, timed=timed)
+        found = documents_of(documents, names, timed=not self._counted)
         known = found.id if ids is None else ids
         return self._learn(
             found.text if isinstance(found.text, list) else list(found.text),
@@ -289,6 +290,11 @@ class TopicTracker(Labelling, Answers, Decisions):
             None if known is None else list(map(str, known)),
             found.title,
         )
+
+    @property
+    def _counted(self) -> bool:
+        """Whether slices are cut by a number of documents."""
+        return str(self._run.slices).isdecimal()
 
     def _learn(
         self,
@@ -307,8 +313,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         times_of_texts = moments(times, len(texts))
         if ids is not None and len(ids) != len(texts):
             raise InputError(f"ids: expected one per text ({len(texts)}), got {len(ids)}")
-        counted = str(self._run.slices).isdecimal()
-        self._order = np.arange(len(texts)) if counted else np.argsort(times_of_texts, kind="stable")
+        self._order = np.arange(len(texts)) if self._counted else np.argsort(times_of_texts, kind="stable")
         self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
         self._source.add(texts, times_of_texts, ids, self._order, titles)
         position = self._engine.state.position
@@ -393,13 +398,10 @@ class TopicTracker(Labelling, Answers, Decisions):
         >>> tracker.predict(["a cat", "the ship"]).tolist() == tracker.predict(["fur paw", "sea"]).tolist()
         True
         """
-        texts = isinstance(documents, Sequence) and all(isinstance(text, str) for text in documents)
-        if texts and times is None:
-            if not str(self._run.slices).isdecimal():
-                raise InputError(
-                    "times: expected one per text, or one for all, got none; slices of a number of documents need none"
-                )
-            times = _NO_TIME
+        if times is None and not self._counted and _are_texts(documents):
+            raise InputError(
+                "times: expected one per text, or one for all, got none; slices of a number of documents need none"
+            )
         self._begin(MemoryStore())
         self.learn(documents, times, ids, **columns).finish()
         return self
@@ -534,6 +536,14 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     def _keep_labels(self, documents: Documents, stories: NDArray[np.int64]) -> None:
         self._story_labels[self._order[documents.offset - self._first_offset]] = stories
+
+
+def _are_texts(documents: Any) -> bool:
+    return (
+        isinstance(documents, Sequence)
+        and not isinstance(documents, str)
+        and all(isinstance(text, str) for text in documents)
+    )
 
 
 def _stop_words(wanted: str | Sequence[str] | None) -> tuple[str, list[str]]:

@@ -109,6 +109,9 @@ def test_slices_of_a_number_of_documents_need_no_time() -> None:
     tracker = TopicTracker(topics=2, slices=20).learn({"text": TEXTS})
     again = TopicTracker(topics=2, slices=20).learn(TEXTS, 1970)
     assert repr(tracker.topics()) == repr(again.topics())
+    assert repr(TopicTracker(topics=2, slices=20).learn(TEXTS).topics()) == repr(again.topics())
+    with pytest.raises(InputError, match="texts are given with times=, one for each or one for all"):
+        TopicTracker(topics=2, slices="year").learn(TEXTS)
 
 
 @pytest.mark.parametrize(
