@@ -1,7 +1,7 @@
 """What was tried with vectors of texts: stories with heavy tails, isotropy as a warning, no common direction.
 
     python tests/benchmarks/bench_vectors.py --cauchy [--parts 10] [--sets mstream-news-t crisislex ...]
-    python tests/benchmarks/bench_vectors.py --isotropy
+    python tests/benchmarks/bench_vectors.py --isotropy [--seeds 0 1 2]
     python tests/benchmarks/bench_vectors.py --common [--directions -1 0 1 3] [--seeds 0 1 2]
 
 One JSON line each; without an option all three. Documents, words and vectors are those of ``bench_embeddings.py``, and
@@ -13,12 +13,13 @@ less von Mises-Fisher) over N parts of the stream, each of four fifths of its do
 
 ``--isotropy``: the chance that 64 documents of one class are more isotropic than 64 of two (AUC, over all classes with
 64 documents and all pairs of them), in vectors and in tf-idf weights, and the median of the classes; then the rank
-correlation of isotropy with purity, over clusters that ``VMFMixture`` finds in the vectors. The purity of a cluster is
-the share of its commonest class.
+correlation of isotropy with purity, over clusters that ``VMFMixture`` finds in the vectors; all for each seed. The
+purity of a cluster is the share of its commonest class.
 
 ``--common``: NMI and ARI of ``OnlineVMFMixture``, on arrival and in the end, where the running mean of all vectors so
 far is taken off, and so many of the first principal directions of their running covariance; -1 leaves vectors as they
-are. Each batch of 1,000 counts in the mean before it is labelled. Mean over seeds, of at most 100 topics.
+are. Each batch of 1,000 counts in the mean before it is labelled. In the end rows are labelled as they were learnt
+(``end``), or without what is common by then (``end_anew``). Mean over seeds, of at most 100 topics.
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ def drawn(rows: Any) -> float:
     return isotropy(unit_rows(rows.toarray() if issparse(rows) else rows)[0])
 
 
-def classes_apart(x: Any, classes: Labels) -> dict[str, Any]:
+def classes_apart(x: Any, classes: Labels, seed: int) -> dict[str, float]:
     """How well isotropy tells documents of one class from documents of two."""
-    rng, half = np.random.default_rng(0), MOST_ROWS // 2
+    rng, half = np.random.default_rng(seed), MOST_ROWS // 2
     large = np.flatnonzero(np.bincount(classes[classes >= 0]) >= MOST_ROWS)
     own = {c: np.flatnonzero(classes == c) for c in large.tolist()}
     one = [drawn(x[rng.choice(rows, MOST_ROWS, replace=False)]) for rows in own.values()]
@@ -114,7 +115,7 @@ def classes_apart(x: Any, classes: Labels) -> dict[str, Any]:
         for a, b in combinations(own, 2)
     ]
     auc = float(mannwhitneyu(one, two).statistic) / (len(one) * len(two))
-    return {"classes": len(one), "auc": round(auc, 2), "median": round(float(np.median(one)), 3)}
+    return {"classes": len(one), "auc": round(auc, 2), "median": round(float(np.median(one)), 2)}
 
 
 def purity(labels: Labels, classes: Labels) -> NDArray[np.float64]:
@@ -126,16 +127,19 @@ def purity(labels: Labels, classes: Labels) -> NDArray[np.float64]:
     return np.asarray(counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1.0))
 
 
-def fits(name: str, given: Given, numbers: tuple[int, ...]) -> None:
+def fits(name: str, given: Given, numbers: tuple[int, ...], seeds: list[int]) -> None:
     """Whether isotropy follows what topics should be: documents of one class."""
     for view, x in (("vectors", given.vectors), ("words", given.words)):
-        tell(name, view=view, **classes_apart(x, given.classes))
+        found = [classes_apart(x, given.classes, seed) for seed in seeds]
+        tell(name, view=view, seeds=seeds, **{key: [one[key] for one in found] for key in found[0]})
     for k in numbers:
-        labels = VMFMixture(k, random_state=0).fit(given.vectors).labels_
-        found, pure = isotropy_of_clusters(given.vectors, labels), purity(labels, given.classes)
-        told = np.isfinite(found)
-        correlation = float(spearmanr(found[told], pure[told]).statistic)
-        tell(name, clusters=int(told.sum()), rank_correlation_with_purity=round(correlation, 2))
+        correlations = []
+        for seed in seeds:
+            labels = VMFMixture(k, random_state=seed).fit(given.vectors).labels_
+            isotropic, pure = isotropy_of_clusters(given.vectors, labels), purity(labels, given.classes)
+            known = np.isfinite(isotropic)
+            correlations.append(round(float(spearmanr(isotropic[known], pure[known]).statistic), 2))
+        tell(name, clusters=k, seeds=seeds, rank_correlation_with_purity=correlations)
 
 
 class Common:
@@ -177,17 +181,19 @@ def batches(x: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
 
 def without_common(name: str, given: Given, directions: int, seeds: list[int]) -> None:
     """One pass over vectors without what they have in common."""
-    k, arrival, end = min(given.k, 100), [], []
+    k, arrival, end, end_anew = min(given.k, 100), [], [], []
     for seed in seeds:
         common, model = Common(given.vectors.shape[1], directions), OnlineVMFMixture(k, random_state=seed)
-        labels = []
+        labels, rows = [], []
         for x in batches(given.vectors):
             common.learn(x)
-            labels.append(model.partial_fit(common.taken_off(x)).labels_)
+            rows.append(common.taken_off(x))
+            labels.append(model.partial_fit(rows[-1]).labels_)
         arrival.append(agreement(np.concatenate(labels), given.classes))
-        end.append(agreement(model.predict(common.taken_off(given.vectors)), given.classes))
+        end.append(agreement(model.predict(np.concatenate(rows)), given.classes))
+        end_anew.append(agreement(model.predict(common.taken_off(given.vectors)), given.classes))
     told = {}
-    for when, found in (("arrival", arrival), ("end", end)):
+    for when, found in (("arrival", arrival), ("end", end), ("end_anew", end_anew)):
         told[when] = np.mean(found, axis=0).round(3).tolist()[:2]
         told[f"{when}_spread"] = np.std(found, axis=0, ddof=min(1, len(seeds) - 1)).round(3).tolist()[:2]
     tell(name, topics=k, directions=directions, seeds=seeds, **told)
@@ -214,7 +220,7 @@ def main() -> None:
         if name in cauchy:
             heavy_tails(name, given, asked.parts)
         if name in isotropic:
-            fits(name, given, ISOTROPY.get(name, (given.k,)))
+            fits(name, given, ISOTROPY.get(name, (given.k,)), asked.seeds)
         if name in common:
             for directions in asked.directions:
                 without_common(name, given, directions, asked.seeds)

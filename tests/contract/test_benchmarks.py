@@ -45,8 +45,8 @@ def test_isotropy_tells_planted_classes_apart_and_the_same_class_not() -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2_000, 40))
     classes = np.repeat(np.arange(5), 400)
-    assert 0.2 < classes_apart(x + 5.0 * np.eye(40)[0], classes)["auc"] < 0.8
-    assert classes_apart(x + 5.0 * np.eye(40)[classes], classes)["auc"] > 0.95
+    assert 0.2 < classes_apart(x + 5.0 * np.eye(40)[0], classes, 0)["auc"] < 0.8
+    assert classes_apart(x + 5.0 * np.eye(40)[classes], classes, 0)["auc"] > 0.95
 
 
 def test_purity_is_the_share_of_the_commonest_class_of_a_cluster() -> None:
