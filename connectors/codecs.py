@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, named, told
+from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, alternatives, named
 from vmfstream.records import (
     Document,
     Documents,
@@ -538,7 +538,7 @@ def _missing(what: str, name: str | None, names: Sequence[str], fields: Mapping[
     flat = [key for key, value in _flat(fields).items() if not isinstance(value, dict)]
     found = [_shortened(key, quoted=False) for key in flat[:_NAMED]]
     listed = ", ".join(found) + (", ..." if len(flat) > _NAMED else "") if found else "nothing"
-    return f"no {what}: expected {told(names)}, found {listed}"
+    return f"no {what}: expected {alternatives(names)}, found {listed}"
 
 
 def _numbers(value: object, name: str) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
 TITLE_NAMES = ("title", "headline", "subject", "name")
 """In this order: the first that there is counts."""
 
-_TOLD = 6  # names that a message lists
+_LISTED = 6  # names that a message lists
 
 
 def named(keys: Iterable[str], names: Sequence[str]) -> list[str]:
@@ -38,6 +38,6 @@ def _folded(name: object) -> str:
     return re.sub(r"[\s_-]", "", str(name)).lower()
 
 
-def told(names: Sequence[str]) -> str:
+def alternatives(names: Sequence[str]) -> str:
     """Return names for a message, the first of many."""
-    return " or ".join(names[:_TOLD]) + (" or the like" if len(names) > _TOLD else "")
+    return " or ".join(names[:_LISTED]) + (" or the like" if len(names) > _LISTED else "")

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from vmfstream.clustering_metrics import b_cubed
+from tests.benchmarks.bench_embeddings import scores
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.metrics import adjusted_rand_index, normalized_mutual_information
 from vmfstream.records import Document
 from vmfstream.replay.sorted_source import CorpusSource
 
@@ -47,13 +46,6 @@ def classes_of(name: str) -> dict[str, str]:
         }
 
 
-def agreement(labels: NDArray[np.int64], classes: NDArray[np.object_]) -> list[float]:
-    """NMI, ARI and B-cubed F1."""
-    truth = np.unique(classes.astype(str), return_inverse=True)[1]
-    measured = normalized_mutual_information(truth, labels), adjusted_rand_index(truth, labels)
-    return [round(float(one), 3) for one in (*measured, b_cubed(labels, truth).f1)]
-
-
 def calibration(probability: NDArray[np.float64], true: NDArray[np.bool_]) -> dict[str, float]:
     """Share of what is ``true`` (N,), its mean ``probability`` (N,), and the expected calibration error."""
     own = np.minimum((probability * BINS).astype(int), BINS - 1)
@@ -70,7 +62,7 @@ def told(found: pd.DataFrame, classes: dict[str, str]) -> dict[str, Any]:
     for kind in ("topic", "smoothed", "story"):
         known = found[found.label.notna() & (found[kind].fillna(-1) >= 0)]
         if len(known):
-            out[f"nmi, ari, b3 of {kind}"] = agreement(known[kind].to_numpy(np.int64), known.label.to_numpy())
+            out[f"nmi, ari, b3 of {kind}"] = scores(known[kind].to_numpy(np.int64), pd.factorize(known.label)[0])
     both = found[(found.topic.fillna(-1) >= 0) & (found.smoothed.fillna(-1) >= 0)]
     first = both.probability.to_numpy(np.float64)
     same, second = (both.smoothed == both.topic).to_numpy(), (both.smoothed == both.second).to_numpy()

@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.online import filtering
+from vmfstream.online.matching import angle_between
 from vmfstream.online.smoothed_window import held_slices
 from vmfstream.online.state import (
     TOLD_SLICES,
@@ -89,7 +90,7 @@ def with_other_numbers(state: TrackState, f: Matrix, settings: TrackerSettings) 
     events, by_hand = [], state.by_hand
     for topic in topics:
         gone, heir = int(state.ids[topic]), int(np.argmax(moved[topic]))
-        angle = _angle(_told_documents(state, life, gone), f[:, heir].astype(np.float64))
+        angle = angle_between(_told_documents(state, life, gone), f[:, heir].astype(np.float64))
         events.append(Event("merged", gone, int(ids[heir]), value=angle))
         by_hand = by_hand.merged(gone, int(ids[heir]))
     life = replace(life, numbered_since=since, told=words)
@@ -115,12 +116,6 @@ def _told_documents(state: TrackState, life: Lifecycle, topic: int) -> Vector:
     for w, held in list(held_slices(state, life))[:-TOLD_SLICES]:
         out += np.asarray(w.x.T @ (held == topic).astype(np.float64)).ravel()
     return out
-
-
-def _angle(one: Vector, other: Vector) -> float:
-    """Angle between two vectors in degrees."""
-    cosine = float(one @ other) / max(float(np.linalg.norm(one) * np.linalg.norm(other)), 1e-300)
-    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
 @njit(cache=True, nogil=True)

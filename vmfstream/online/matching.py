@@ -129,5 +129,10 @@ def _angle(state: TrackState, resps: Sequence[Matrix], old: int, new: int) -> fl
         )
         for k, part in ((old, [w.resp for w in state.window]), (new, resps))
     )
+    return angle_between(a, b)
+
+
+def angle_between(a: Vector, b: Vector) -> float:
+    """Angle between two vectors (D,) in degrees, 90 if one is zero."""
     cosine = float(a @ b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-300)
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))

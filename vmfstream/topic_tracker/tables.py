@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vmfstream.arrays import ArrowStream
 from vmfstream.errors import InputError
-from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, named, told
+from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, alternatives, named
 
 
 class Columns(dict[str, NDArray[Any]]):
@@ -124,7 +124,7 @@ def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) ->
         needed = named_by_user or kind == "text" or (kind == "time" and timed)
         if name is None and needed:
             there = ", ".join(map(str, columns)) or "none"
-            raise InputError(f"{kind}: expected a column {told(wanted)}, found: {there}")
+            raise InputError(f"{kind}: expected a column {alternatives(wanted)}, found: {there}")
         found[kind] = None if name is None else columns[name]
     given = Given(**found)  # type: ignore[arg-type]
     for kind, column in given._asdict().items():
