@@ -76,6 +76,7 @@ def test_all_differing_libraries_are_named() -> None:
         check_versions(ours, theirs, "the worker 7")
 
 
+@pytest.mark.thorough
 def test_values_are_shared_while_a_worker_dies(grid: Grid) -> None:
     """A worker stops answering, and is killed while values are under way to it."""
     grid.start(3)
