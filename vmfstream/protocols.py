@@ -249,14 +249,15 @@ class SliceSummary:
 class Regrown(NamedTuple):
     """The documents that a model keeps, in a new vocabulary.
 
-    ``columns`` (D,) are the old columns of the new ones, -1 where a column is new; ``window`` are numbers and rows of
-    the closed slices, oldest first; ``rows`` are the kept documents of the open slice. ``seeds`` (D, J) are unit
-    columns, where the first topics are to stand, or the prior of those that do; None without seeds.
+    ``columns`` (D,) are the old columns of the new ones, -1 where a column is new; ``documents`` is how many are kept.
+    ``encode`` returns numbers and rows of the closed slices, oldest first, and the rows of the open slice: a pass over
+    all of them. ``seeds`` (D, J) are unit columns, where the first topics are to stand, or the prior of those that do;
+    None without seeds.
     """
 
     columns: NDArray[np.int32]
-    window: Sequence[tuple[int, Rows]]
-    rows: Rows
+    documents: int
+    encode: Callable[[], tuple[Sequence[tuple[int, Rows]], Rows]]
     seeds: NDArray[np.float32] | None = None
 
 

@@ -295,10 +295,11 @@ def _concentration(state: TrackState, settings: TrackerSettings) -> float:
 def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
     if len(state.window) < 2:
         return False
+    if len(state.window) > _most_slices(state, settings):
+        return True
     documents = sum(rows_of(w.x) for w in state.window)
     stored = sum(w.x.size if isinstance(w.x, np.ndarray) else w.x.nnz for w in state.window)
-    full = documents > settings.window_documents and stored > settings.window_coordinates
-    return full or len(state.window) > _most_slices(state, settings)
+    return documents > settings.window_documents and stored > settings.window_coordinates
 
 
 def _most_slices(state: TrackState, settings: TrackerSettings) -> int:
@@ -312,8 +313,13 @@ def _commit_oldest(
     """Move the oldest slice of the window into the past.
 
     Its topics and those of its documents become ``final`` and are added there; ``settings`` are those of the run.
+
+    Of the slices after it as many are looked at as a window has, so that many small slices, which the first topics may
+    have been fitted to, leave in linear time.
     """
-    stats, first = statistics(state), state.window[0]
+    whole, first = state.window, state.window[0]
+    state = replace(state, window=whole[: _most_slices(state, settings) + 1])
+    stats = statistics(state)
     n = counts((first,), state.kp)
     angle = np.full(state.kp, np.nan)
     if final is not None:
@@ -329,4 +335,4 @@ def _commit_oldest(
             turned = topic_view(shown, first.index + 1, beliefs[0], beliefs[1], then).drift_angle
             angle[: state.k] = turned[: state.k]
     state = without_oldest(filtering.commit(state, stats[0], n, settings))
-    return replace(state, window=state.window[1:], smoothed_drift_angle=angle)
+    return replace(state, window=whole[1:], smoothed_drift_angle=angle)

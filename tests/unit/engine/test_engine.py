@@ -26,6 +26,9 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, PAUSE, Aborted
 from vmfstream.engine.loop.engine import Progress
 from vmfstream.errors import StoreLocked
+from vmfstream.online import filtering
+from vmfstream.online.settings import WindowSettings
+from vmfstream.online.state import TrackState
 from vmfstream.records import Commit, Document
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
@@ -380,6 +383,29 @@ def test_a_first_slice_that_is_too_small_waits() -> None:
     smoothed = {s.slice: s.topics for c in store.commits for s in c.smoothed}
     assert sorted(smoothed) == [2001, 2002, 2003]
     assert smoothed[2001].n.sum() == pytest.approx(5, abs=1e-3)
+
+
+def test_many_slices_before_the_first_topics_cost_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded, looked_at = list[int](), list[int]()
+    encode, statistics = TextEncoder.encode, filtering.statistics
+
+    def counted(self: TextEncoder, counts: Any) -> Any:
+        encoded.append(len(counts))
+        return encode(self, counts)
+
+    def told(state: TrackState) -> Any:
+        looked_at.append(len(state.window))
+        return statistics(state)
+
+    monkeypatch.setattr(TextEncoder, "encode", counted)
+    monkeypatch.setattr("vmfstream.online.slice_end.statistics", told)
+    one_a_year = years(dict.fromkeys(range(1001, 1121), 1))
+    store = run(one_a_year, topics=60)
+    slices = closed(store)
+    assert [one.topics is None for one in slices] == [True] * 119 + [False]
+    assert len(encoded) <= 3 * len(slices)
+    run([*one_a_year, document(120, 1121), document(121, 1122)], topics=60)
+    assert max(looked_at) <= WindowSettings().most_slices + 1
 
 
 @pytest.mark.parametrize(("documents", "topics"), [(1, 0), (2, 0), (12, 12)])

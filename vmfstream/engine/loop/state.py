@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -193,7 +194,8 @@ class EngineState:
         epoch.oov += result.oov
         if not self.model.begun and not self.room:
             epoch.begun = True
-            _, window, rows, seeds = self._regrown()
+            _, _, encode, seeds = self._regrown()
+            window, rows = encode()
             if self.model.begin(window, index, rows, seeds):
                 self._name_seeds()
             else:
@@ -356,7 +358,7 @@ class EngineState:
             self._seeding.names = self.decisions.seeded
 
     def _regrown(self) -> Regrown:
-        """Let the vocabulary grow, and encode the kept documents in it."""
+        """Let the vocabulary grow, and offer the kept documents in it."""
         self.sampler.pack(self.encoder)
         growth = self.encoder.close_slice(self.position.slice or 0)
         self.buffer.remap(growth.terms)
@@ -367,7 +369,7 @@ class EngineState:
         seeds = None
         if self._seeding is not None and isinstance(self.encoder, TextEncoder):
             seeds = self._seeding.directions(self.encoder, begun=self.model.begun)
-        return Regrown(growth.columns, *self.buffer.encode(self.encoder), seeds)
+        return Regrown(growth.columns, self.buffer.documents, partial(self.buffer.encode, self.encoder), seeds)
 
     def _name_seeds(self) -> None:
         """Note the names that the first topics have by their seeds, and that they are pinned."""

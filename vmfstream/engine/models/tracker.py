@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, stack
 from vmfstream.protocols import DocumentTopics, Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays, Decision
 from vmfstream.stages import timed
@@ -111,7 +111,8 @@ class TrackerModel:
             return self._first(index, regrow, last=last)
 
         def regrown() -> tuple[NDArray[np.int32], Sequence[Rows], Rows, Matrix | None]:
-            columns, window, rows, seeds = regrow()
+            columns, _, encode, seeds = regrow()
+            window, rows = encode()
             return columns, [x for _, x in window], rows, seeds
 
         self.state, result = tracker.end_slice(self.state, self.settings, regrown, decisions=decisions)
@@ -126,10 +127,11 @@ class TrackerModel:
         from vmfstream.online.identity import with_told
         from vmfstream.online.reading import newest_slice
 
-        _, window, rows, seeds = regrow()
-        slices = [*window, (index, rows)]
-        enough = sum(rows_of(x) for _, x in slices) >= 2 * self.settings.topics
-        if not (enough or last) or not self.begin(slices, index + 1, stack([], rows.shape[1]), seeds):
+        _, documents, encode, seeds = regrow()
+        if documents < 2 * self.settings.topics and not last:
+            return None
+        window, rows = encode()
+        if not self.begin([*window, (index, rows)], index + 1, stack([], rows.shape[1]), seeds):
             return None
         state = self._known()
         result = newest_slice(state, self.settings)
