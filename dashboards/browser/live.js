@@ -5,6 +5,7 @@ import { defaults, loadData, messages, page, sliceCount } from "./data.js";
 import { $ } from "./dom.js";
 import { live, onFigures, sendRequest, setStore } from "./figures.js";
 import { format } from "./format.js";
+import { dateIn } from "./place.js";
 import { drawOpenSlice } from "./river.js";
 import { announce, isComparing, redraw } from "./selection.js";
 import { EVERYTHING, isLive, session, state } from "./state.js";
@@ -56,13 +57,12 @@ function onNewData(text) {
   if (!data || data.stamp === page.stamp) return;
   const newest = state.slice === sliceCount - 1;
   const was = { ...state };
-  const label = page.labels[state.slice];
-  const other = state.otherSlice === null ? null : page.labels[state.otherSlice];
+  const [slice, otherSlice] = [state.slice, state.otherSlice].map((at) => (at === null ? at : dateIn(data, page, at)));
   loadData(data);
   live.kept.clear();
   Object.assign(state, was, {
-    slice: newest || live.end ? sliceCount - 1 : Math.max(0, page.labels.indexOf(label)),
-    otherSlice: other === null ? null : page.labels.indexOf(other),
+    slice: newest || live.end ? sliceCount - 1 : slice,
+    otherSlice,
   });
   if (!page.topics.includes(state.topic)) state.topic = defaults.topic;
   live.end = false;

@@ -69,6 +69,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "order": river_order(rows) if history.index.size else [],
         "names": _names(rows, history, topics, table),
         "pairs": _pairs([history_of(rows, name) for name in readings]),
+        "per": history.per,
         "period": history.period(),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
         "repaint": dict(repaint_table()),

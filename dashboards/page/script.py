@@ -1,9 +1,9 @@
 """The page's own script: the modules of ``browser/``, joined into one script without requests.
 
 Every file is an ES module. Those of the panels, named as in ``PANELS``, and those that ``main.js`` imports follow each
-other so that each comes after what it imports; their import lines and the word export go, and one function holds them
-all. For this to mean what the modules mean there may be no circle of imports, no import under another name, and no name
-twice at the top of modules.
+other so that each comes after what it imports; their import lines, lines of comments and the word export go, and one
+function holds them all. For this to mean what the modules mean there may be no circle of imports, no import under
+another name, and no name twice at the top of modules.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from vmfstream.dashboards import PANELS
 MAIN = "main.js"
 
 _IMPORT = re.compile(r'^import (?:\{[^}]*\} from )?"\./(\w+\.js)";\n', re.MULTILINE)
+_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const |let |function |async function )", re.MULTILINE)
 
 
 @cache
 def script() -> str:
-    """Return all modules as one script."""
-    bodies = (_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in modules())
+    """Return all modules as one script, without lines of comments."""
+    bodies = (_EXPORT.sub("", _IMPORT.sub("", _COMMENT.sub("", asset(name)))) for name in modules())
     return '(() => {\n"use strict";\n' + "\n".join(bodies) + "})();"
 
 
