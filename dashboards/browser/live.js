@@ -57,7 +57,9 @@ function onNewData(text) {
   if (!data || data.stamp === page.stamp) return;
   const newest = state.slice === sliceCount - 1;
   const was = { ...state };
-  const [slice, otherSlice] = [state.slice, state.otherSlice].map((at) => (at === null ? at : dateIn(data, page, at)));
+  const dates = [state.slice, state.otherSlice, session.mark];
+  const [slice, otherSlice, mark] = dates.map((at) => (at === null ? at : dateIn(data, page, at)));
+  session.mark = mark;
   loadData(data);
   live.kept.clear();
   Object.assign(state, was, {
