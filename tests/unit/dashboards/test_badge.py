@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.unit.dashboards.node import called, needs_node
 from vmfstream.dashboards.looks import texts
 
-BADGE = Path(__file__).parents[3] / "dashboards" / "browser" / "badge.js"
 AT = 1_000_000_000  # 01:46:40, the clock of the server at its last answer
 NEWS = {"age": 5.0, "at": AT, "busy": None, "finished": False, "problem": "", "usual": 4.0, "writing": True}
-CALL = """
-const given = JSON.parse(process.argv[1]);
-const { badgeOf } = await import(given.module);
-const told = given.cases.map(([news, silent, now, hidden]) => badgeOf(news, silent, now, hidden, given.texts));
-console.log(JSON.stringify(told));
-"""
 
 # what differs from NEWS, seconds without an answer, whether the page is hidden; kind and text
 CASES: list[tuple[dict[str, Any], float, bool, str, str]] = [
@@ -60,11 +47,8 @@ CASES: list[tuple[dict[str, Any], float, bool, str, str]] = [
 ]
 
 
-@pytest.mark.skipif(not shutil.which("node") and "CI" not in os.environ, reason="needs Node.js")
+@needs_node
 def test_the_badge_tells_how_a_run_fares_and_how_old_its_data_are() -> None:
-    cases = [(NEWS | differs, silent, AT + silent, hidden) for differs, silent, hidden, _, _ in CASES]
-    given = {"module": BADGE.as_uri(), "texts": texts.PAGE, "cases": cases}
-    command = ["node", "--input-type=module", "--eval", CALL, json.dumps(given)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TZ": "UTC"}, check=True)
-    for case, told in zip(CASES, json.loads(done.stdout), strict=True):
+    calls = [(NEWS | differs, silent, AT + silent, hidden, texts.PAGE) for differs, silent, hidden, _, _ in CASES]
+    for case, told in zip(CASES, called("badge.js", "badgeOf", calls), strict=True):
         assert told == list(case[3:]), case

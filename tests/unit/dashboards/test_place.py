@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.node import called, needs_node
 from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.data import page_data
 from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.merged import merged_of, rows_of_page
 from vmfstream.dashboards.rows.run_rows import CachedRows
 
-PLACE = Path(__file__).parents[3] / "dashboards" / "browser" / "place.js"
-CALL = """
-const given = JSON.parse(process.argv[1]);
-const { dateIn } = await import(given.module);
-console.log(JSON.stringify(given.page.labels.map((_, date) => dateIn(given.newer, given.page, date))));
-"""
+pytestmark = needs_node
 
 
 def page_of(slices: int, most: int) -> tuple[CachedRows, dict[str, Any]]:
@@ -35,13 +26,8 @@ def page_of(slices: int, most: int) -> tuple[CachedRows, dict[str, Any]]:
 
 
 def places(page: dict[str, Any], newer: dict[str, Any]) -> list[int]:
-    given = {"module": PLACE.as_uri(), "page": page, "newer": newer}
-    command = ["node", "--input-type=module", "--eval", CALL, json.dumps(given)]
-    found: list[int] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return found
-
-
-pytestmark = pytest.mark.skipif(not shutil.which("node") and "CI" not in os.environ, reason="needs Node.js")
+    """Where a reader of each date of a page stands in the newer one."""
+    return called("place.js", "dateIn", [(newer, page, date) for date in range(len(page["labels"]))])
 
 
 @pytest.mark.parametrize(

@@ -194,9 +194,9 @@ class EngineState:
         epoch.oov += result.oov
         if not self.model.begun and not self.room:
             epoch.begun = True
-            _, _, encode, seeds = self._regrown()
-            window, rows = encode()
-            if self.model.begin(window, index, rows, seeds):
+            grown = self._regrown()
+            window, rows = grown.encode()
+            if self.model.begin(window, index, rows, grown.seeds):
                 self._name_seeds()
             else:
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory

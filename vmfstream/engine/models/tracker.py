@@ -111,9 +111,9 @@ class TrackerModel:
             return self._first(index, regrow, last=last)
 
         def regrown() -> tuple[NDArray[np.int32], Sequence[Rows], Rows, Matrix | None]:
-            columns, _, encode, seeds = regrow()
-            window, rows = encode()
-            return columns, [x for _, x in window], rows, seeds
+            grown = regrow()
+            window, rows = grown.encode()
+            return grown.columns, [x for _, x in window], rows, grown.seeds
 
         self.state, result = tracker.end_slice(self.state, self.settings, regrown, decisions=decisions)
         return self._summary(self.state, result)
@@ -127,11 +127,11 @@ class TrackerModel:
         from vmfstream.online.identity import with_told
         from vmfstream.online.reading import newest_slice
 
-        _, documents, encode, seeds = regrow()
-        if documents < 2 * self.settings.topics and not last:
+        grown = regrow()
+        if grown.documents < 2 * self.settings.topics and not last:
             return None
-        window, rows = encode()
-        if not self.begin([*window, (index, rows)], index + 1, stack([], rows.shape[1]), seeds):
+        window, rows = grown.encode()
+        if not self.begin([*window, (index, rows)], index + 1, stack([], rows.shape[1]), grown.seeds):
             return None
         state = self._known()
         result = newest_slice(state, self.settings)
