@@ -1,5 +1,6 @@
 // The live page: one poll every two seconds, new data on request, figures by key; nothing moves under a reader.
 
+import { writeAddress } from "./address.js";
 import { badgeOf } from "./badge.js";
 import { defaults, loadData, messages, page, sliceCount } from "./data.js";
 import { $ } from "./dom.js";
@@ -70,6 +71,7 @@ function onNewData(text) {
   live.end = false;
   $("#pill").hidden = true;
   redraw(EVERYTHING);
+  if (!session.timer) writeAddress();
   announce();
 }
 

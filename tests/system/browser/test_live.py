@@ -16,6 +16,7 @@ import pytest
 from tests.system.browser.conftest import closed
 from tests.system.browser.driving import click, date, js, press, until
 from vmfstream.dashboards.app import Server
+from vmfstream.dashboards.rows.merged import rows_of_page
 
 pytest.importorskip("dash")  # the live page is an extra
 pytestmark = pytest.mark.browser
@@ -118,6 +119,27 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     # the end of the run is said, and its last smoothed slices only on request
     tracker.end()
     assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')")
+    assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
+
+
+def test_dates_of_several_slices_keep_the_one_compared_with(
+    page: tuple[Any, Tracker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_of_page, "__defaults__", (4,))  # dates of a page
+    chromium, tracker = page
+    shows = "document.querySelector('#time output')?.textContent === '{}'"
+    compared = "new URLSearchParams(location.search).get('o')"
+    for year in range(2001, 2007):
+        tracker.say(year)
+    assert until(chromium, shows.format(2005))
+    chromium.get(chromium.current_url.split("?")[0] + "?o=2003")  # the date of 2002 and 2003
+    assert until(chromium, shows.format(2005))
+    tracker.say(2007)
+    assert until(chromium, "!document.querySelector('#pill').hidden")
+    click(chromium, "#pill")
+    assert until(chromium, shows.format(2006))
+    assert js(chromium, f"return {compared}") == "2004"  # of 2003 and 2004
+    assert js(chromium, "return document.querySelector('#compare').textContent.includes('2004')")
     assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
 
 
