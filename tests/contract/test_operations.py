@@ -15,6 +15,7 @@ import pytest
 import typer
 import yaml
 
+from tests.contract import pages
 from vmfstream.cli import app
 from vmfstream.engine.loop.settings import Progress
 from vmfstream.engine.observers.latency import Latency
@@ -114,3 +115,12 @@ def test_the_image_installs_extras_that_exist() -> None:
     (wanted,) = re.findall(r"vmfstream\[([\w,]+)\]", (FOLDER / "requirements.txt").read_text())
     assert set(wanted.split(",")) <= set(extras)
     assert "requirements.txt" in (FOLDER / "Dockerfile").read_text()
+
+
+def test_the_guide_puts_the_wheel_where_the_image_takes_it_from() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    (lines,) = [pages.shell_lines(block) for block in pages.blocks(text) if "docker compose" in block.text]
+    wheel, built = (next(at for at, line in enumerate(lines) if word in line) for word in ("pip wheel", "--build"))
+    assert wheel < built
+    assert lines[wheel].split()[-2:] == [FOLDER.relative_to(ROOT).as_posix(), "."]
+    assert "COPY *.whl" in (FOLDER / "Dockerfile").read_text()
