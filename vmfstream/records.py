@@ -437,6 +437,8 @@ class Event:
     dormant   got too few documents                                      documents in the last slices
     woken     active again, under its old id                             documents in the last slices
     ended     dormant longest when its topic slot was needed             slices dormant
+              its newest documents became a topic                        0
+              too many topics, and it came last (its trial)              None
     drift     drifted faster than it usually does                        angle in degrees
     surprise  documents fit worse or better than they did                change of the mean log-density in nats
     ========  =============================================  ==========  =============================================

@@ -78,10 +78,13 @@ function moveLineageCursor() {
   }
 }
 
+// how a topic ended, by the slices for which it had been silent: 0 if it was split, null at the end of its trial
+const endOf = (silent) => (silent === null ? "notKept" : silent === 0 ? "replaced" : "ended");
+
 function eventSentence([slice, kind, topic, other, count, byHand]) {
   const name = (x) => topicName(nearestActive(slice, x), x, 2);
   return (
-    format(messages[(byHand ? kind + "ByHand" : kind === "ended" && count === 0 ? "replaced" : kind) + "At"], {
+    format(messages[(byHand ? kind + "ByHand" : kind === "ended" ? endOf(count) : kind) + "At"], {
       date: page.labels[slice],
       one: name(topic),
       a: topic,

@@ -35,6 +35,7 @@ _CHANGES: Mapping[str, str] = {
     "merged": "*{words}* merged into *{other}* in {date}{smoothed}, {turn} apart.",
     "ended": "*{words}* ended in {date}, after {silent} with hardly any documents.",
     "replaced": "*{words}* ended in {date}: its newest documents became a topic of their own.",
+    "not kept": "*{words}* ended in {date}: its newest documents fit other topics as well.",
     "split by hand": "*{words}* was split off from *{other}* by hand in {date}, {documents}.",
     "merged by hand": "*{words}* was merged into *{other}* by hand in {date}.",
     "ended by hand": "*{words}* was ended by hand in {date}.",

@@ -102,7 +102,7 @@ PAGE: Mapping[str, str] = {
     "speak": "{date}. {words}. {n} documents.",
     "unknownTopic": "There is no topic {topic} in this run file; showing topic {other}.",
     "replacedTopic": (
-        "There is no topic {topic} in hindsight (smoothed): it was replaced during the warm-up of the tracker. "
+        "There is no topic {topic} in hindsight (smoothed): its documents were given to other topics later. "
         "Showing topic {other}."
     ),
     "unknownDate": "There is no date {date} in this run file; showing {other}.",
@@ -159,6 +159,7 @@ PAGE: Mapping[str, str] = {
     "bornAt": "{date}: “{one}” (topic {a}) was born with {n} recent documents",
     "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} with hardly any documents",
     "replacedAt": "{date}: “{one}” (topic {a}) ended; its newest documents became a topic of their own",
+    "notKeptAt": "{date}: “{one}” (topic {a}) ended; its newest documents fit other topics as well",
     "mergedAt": "{date}: “{one}” (topic {a}) merged into “{other}” (topic {b}), {n}° apart",
     "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} recent documents",
     "endedByHandAt": "{date}: “{one}” (topic {a}) was ended by hand",

@@ -1,7 +1,11 @@
-"""The lifecycle of topics at the ends of slices: births, splits, dormancy, reactivation.
+"""The lifecycle of topics at the ends of slices: births, trials, splits, dormancy, reactivation.
 
 A topic keeps its id, and ids are issued once. The number of active topics when one is born is bounded, and so is that
 of all: when all topic slots are taken, a new topic gets the slot of the one that has been dormant longest.
+
+Whether what is new will last cannot be known at its birth. So a new topic is on trial: for some slices it may be one
+more than there may be. Then those two topics become one whose newest documents lose least by it; if one of them is the
+new one, it ends, and its documents go to the topics that explain them best.
 """
 
 from __future__ import annotations
@@ -166,7 +170,7 @@ def _birth(
         return state, []
     known = replace(state, life=_explained(life, group, *_scored(life, state, memory)))
     worth = 2.0 * group.gain  # one half tests and stands for both; of what is new about half joins at first
-    roomy, events = with_room(known, settings, worth, pairs, lately=True)
+    roomy, events = with_room(known, settings, worth, pairs, on_trial=True)
     if roomy is None and not (life.dormant_since > NEVER).any():
         return state, []
     same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
@@ -248,37 +252,37 @@ def _reactivated(tried: TrackState, members: int, dormant: int) -> tuple[TrackSt
 
 
 def with_room(
-    state: TrackState, settings: TrackerSettings, gain: float, pairs: TopicPairs, *, lately: bool = False
+    state: TrackState, settings: TrackerSettings, gain: float, pairs: TopicPairs, *, on_trial: bool = False
 ) -> tuple[TrackState | None, list[Event]]:
     """Make room for one more topic.
 
-    The topic that has been dormant longest ends if all slots are taken. If too many topics are active, the two most
-    alike of these are merged; if keeping them apart is worth as much as ``gain`` nats or more, there is no room: None.
+    If too many topics are active, the two most alike of these are merged; if keeping them apart is worth as much as
+    ``gain`` nats or more, there is no room: None. The topic that has been dormant longest ends if all slots are taken.
 
     Parameters
     ----------
     state, settings : at the end of a slice.
     gain : nats that the new topic brings.
     pairs : which of its topics may be one.
-    lately : count only what the documents of the newest slices lose by a merger, in which new groups are looked for;
-        a group has had no more time to gain.
+    on_trial : whether the new topic will be on trial. Then two topics must be as much alike, but they are not merged
+        yet, and only what documents of the newest slices lose counts: the new topic has had no more time to gain.
     """
     life = state.life
     if life is None:
         return None, []
-    crowded = active_topics(state) >= settings.topics
-    if not crowded and state.k < settings.topics + max(1, round(settings.dormancy.slots * settings.topics)):
-        return state, []
-    evidence, cosine = pairs.evidence(state)
-    if crowded:
+    if active_topics(state) >= settings.topics:
+        evidence, cosine = pairs.evidence(state)
         barred = (cosine < settings.mergers.crowded_cosine) | ~state.by_hand.may_merge(state.ids)
         pair = most_likely_pair(np.where(barred, -np.inf, evidence), life.dormant_since == NEVER)
         if pair is None:
             return None, []
-        lost = -evidence[pair] + (_evidence_before(state, settings)[pair] if lately else 0.0)
+        lost = -evidence[pair] + (_evidence_before(state, settings)[pair] if on_trial else 0.0)
         if lost >= gain:
             return None, []
-        return merge_pair(state, pair, evidence, cosine)
+        if not on_trial:
+            return merge_pair(state, pair, evidence, cosine)
+    if state.k < settings.topics + max(1, round(settings.dormancy.slots * settings.topics)):
+        return state, []
     may_end = (life.dormant_since > NEVER) & ~state.by_hand.are_pinned(state.ids)
     if not may_end.any():
         return None, []
@@ -294,6 +298,41 @@ def _evidence_before(state: TrackState, settings: TrackerSettings) -> NDArray[np
     newest = settings.births.proposing_slices
     empty = (WindowSlice(w.index, w.x[:0], w.resp[:0]) for w in state.window[-newest:])
     return TopicPairs(settings).evidence(replace(state, window=(*state.window[:-newest], *empty)))[0]
+
+
+def with_trials_ended(
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs
+) -> tuple[TrackState, list[Event]]:
+    """Judge the topics whose trial is over, if too many others are active: each costs one topic, or ends itself.
+
+    Of those not on trial two become one, alike ones, or one that is judged and any other: those whose documents of the
+    newest slices lose least by it. ``state``, ``settings`` and ``pairs`` as in `with_room`.
+    """
+    events, trial = list[Event](), settings.births.trial_slices
+    judged = 0 if state.life is None else np.count_nonzero(state.slice - state.life.alive_since == trial)
+    for _ in range(judged):
+        life = state.life
+        if life is None:
+            break
+        age = state.slice - life.alive_since
+        known = (life.dormant_since == NEVER) & (age >= trial)
+        if np.count_nonzero(known) <= settings.topics:
+            break
+        evidence, cosine = pairs.evidence(state)
+        new = (age == trial) & ~state.by_hand.are_pinned(state.ids)
+        allowed = (cosine >= settings.mergers.crowded_cosine) | new[:, None] | new
+        lost = _evidence_before(state, settings) - evidence
+        pair = most_likely_pair(np.where(allowed & state.by_hand.may_merge(state.ids), -lost, -np.inf), known)
+        if pair is None:
+            break
+        newest = max(pair, key=lambda topic: (new[topic], age[topic]))
+        if new[newest]:
+            events.append(Event("ended", int(state.ids[newest]), evidence=float(-lost[pair])))
+            state = with_topic_ended(state, newest, pairs, settings)
+        else:
+            state, merged = merge_pair(state, pair, evidence, cosine)
+            events += merged
+    return state, events
 
 
 def _parent(state: TrackState, members: Sample) -> int:

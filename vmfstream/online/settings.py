@@ -135,6 +135,7 @@ class BirthSettings:
         frequent. A slice tests many groups.
     document_gain : nats that a document must gain to count as one of the group.
     same_cosine : cosine of a new group with a topic above which it may be that topic.
+    trial_slices : slices for which a new topic may be one more than there may be; then it must be worth its place.
     """
 
     recent_slices: int = 3
@@ -164,6 +165,7 @@ class BirthSettings:
     chance: float = 1e-5
     document_gain: float = 3.0
     same_cosine: float = 0.8
+    trial_slices: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +292,8 @@ class TrackerSettings:
 
     Attributes
     ----------
-    topics : number of topics K; of those that may come and go, the most that are active when one is born.
+    topics : number of topics K; of those that may come and go, the most that are active when one is born, those on
+        trial left out.
     window : documents that are refitted together at the end of a slice; None means at least
         ``fitting.least_documents`` and ``fitting.documents_per_topic`` times K, and more as long as they are short
         (``fitting.short_coordinates``).

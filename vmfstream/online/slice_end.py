@@ -213,7 +213,7 @@ def close(
         if ending.n.any() and not ending.fitted:
             state, ended = _refitted(state, settings)
             events += ended
-        state, merged = with_mergers(state, settings, pairs)
+        state, merged = _fewer(state, settings, pairs)
         state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
         state = _settled(state)
         before, h, p = filtering.run(state, statistics(state), state.leader, settings)
@@ -244,7 +244,7 @@ def close(
         state, dormancy = lifecycle.with_dormancy(state, ending.n[: state.k], settings)
         state, decided, refused = with_decisions(state, decisions, settings)
         state, events = lifecycle.with_births(state, settings, pairs)
-        state, merged = with_mergers(state, settings, pairs)
+        state, merged = _fewer(state, settings, pairs)
         p = filtering.past(state, state.leader)
     state = replace(state, by_hand=state.by_hand.of_living(state.ids))
     events = [*decided, *events, *merged, *dormancy, *alarms]
@@ -255,6 +255,13 @@ def close(
         return state, None
     cosine = mean_cosines(x, filtered)
     return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction, refused, labelled)
+
+
+def _fewer(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) -> tuple[TrackState, list[Event]]:
+    """Merge topics that are one, then judge those whose trial is over."""
+    state, merged = with_mergers(state, settings, pairs)
+    state, judged = lifecycle.with_trials_ended(state, settings, pairs)
+    return state, [*merged, *judged]
 
 
 def _settled(state: TrackState) -> TrackState:

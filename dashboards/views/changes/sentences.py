@@ -180,8 +180,9 @@ def _ended(history: History, at: int, topic: int, other: int, value: float) -> C
     if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
         return None  # it had ended before, or had not
     noun = history.period()
-    form = "ended" if value > 0 else "replaced"
-    change = _change("ended", history, at, topic, form=form, silent=phrases.count(value, noun, noun + "s"))
+    form = "not kept" if np.isnan(value) else "ended" if value > 0 else "replaced"
+    silent = phrases.count(np.nan_to_num(value), noun, noun + "s")
+    change = _change("ended", history, at, topic, form=form, silent=silent)
     t = history.position(topic)
     largest = 0.0 if t is None else float(np.nan_to_num(history.documents[: at + 1, t]).max(initial=0.0))
     return replace(change, size=largest)

@@ -121,6 +121,10 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
             (19, "ended", 0, -1, 0.0),
             f"court supreme judge ended in {LAST}: its newest documents became a topic of their own.",
         ),
+        (
+            (19, "ended", 0, -1, float("nan")),
+            f"court supreme judge ended in {LAST}: its newest documents fit other topics as well.",
+        ),
         ((19, "dormant", 0, -1, 2.0), f"court supreme judge became dormant in {LAST}."),
         ((19, "woken", 0, -1, 15.0), f"court supreme judge became active again in {LAST}, 15 recent documents."),
         ((19, "surprise", -1, -1, -2.0), f"In {LAST} the topics predicted documents worse than before."),

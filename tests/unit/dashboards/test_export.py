@@ -148,7 +148,7 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     )
     used = set(re.findall(r"\bmessages\.(\w+)", code)) | {"filtered", "smoothed"}  # messages[state.reading]
     used |= {
-        f"{kind}At" for kind in ("born", "ended", "replaced", "split", "merged", "dormant", "woken", "drift")
+        f"{kind}At" for kind in ("born", "ended", "replaced", "notKept", "split", "merged", "dormant", "woken", "drift")
     }  # messages[kind + "At"]
     used |= {f"{kind}ByHandAt" for kind in ("ended", "split", "merged")}
     assert used == set(texts.PAGE)

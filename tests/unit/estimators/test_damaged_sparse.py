@@ -21,7 +21,7 @@ DISTRIBUTIONS = [
 ]
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
-    "VMFMixture": lambda: vmfstream.VMFMixture(3, n_init=1),
+    "VMFMixture": lambda: vmfstream.VMFMixture(3, n_init=1, random_state=0),
     "SphericalCauchyMixture": lambda: vmfstream.SphericalCauchyMixture(3),
     "SphericalKMeans": lambda: vmfstream.SphericalKMeans(3),
     "FrequencySensitiveKMeans": lambda: vmfstream.FrequencySensitiveKMeans(3),

@@ -216,17 +216,85 @@ def test_a_group_takes_a_slot_from_topics_that_lately_lose_less_than_it_gains() 
     lately = ever + TopicPairs(settings).evidence(forgotten)[0][a, b]
     assert 0.0 < lately < 0.8 * ever
 
-    def room(gain: float, state: TrackState = state, *, lately: bool = True) -> list[str]:
-        return [
-            event.kind for event in lifecycle.with_room(state, settings, gain, TopicPairs(settings), lately=lately)[1]
-        ]
+    def room(gain: float, state: TrackState = state, *, on_trial: bool = True) -> tuple[TrackState | None, list[str]]:
+        roomy, events = lifecycle.with_room(state, settings, gain, TopicPairs(settings), on_trial=on_trial)
+        return roomy, [event.kind for event in events]
 
-    assert room(1.01 * lately) == ["merged"]
-    assert room(0.99 * lately) == []
-    assert room(0.99 * ever, lately=False) == []
-    assert room(1.01 * ever, lately=False) == ["merged"]
+    assert room(1.01 * lately) == (state, [])  # the two are merged when the trial of the new one is over
+    assert room(0.99 * lately) == (None, [])
+    assert room(0.99 * ever, on_trial=False) == (None, [])
+    assert room(1.01 * ever, on_trial=False)[1] == ["merged"]
     alone = replace(state, window=())  # all that is known of the topics is older then, and counts
-    assert room(1.0, alone) == room(1.0, alone, lately=False) == []
+    assert room(1.0, alone) == room(1.0, alone, on_trial=False) == (None, [])
+
+
+CROWDED = replace(LIVING, topics=5, mergers=replace(LIVING.mergers, crowded_cosine=0.0))
+
+
+def newcomers(stays: bool) -> tuple[Story, TrackState, list[list[Event]]]:
+    """Follow as many topics as there may be, and from slice 8 on another kind of documents, or only for two slices."""
+    plan = counts(14, 26, 26, 26, 26, 26, 0)
+    plan[8 : None if stays else 10, 5] = 60
+    stream = story(plan)
+    state, events, _ = lived(stream, CROWDED)
+    return stream, state, events
+
+
+def judged_mergers(events: Sequence[Sequence[Event]]) -> list[tuple[int, Event]]:
+    """Mergers by evidence; those of numbers that fits of the warm-up have given up have none."""
+    return [(at, event) for at, event in found(events, "merged") if event.evidence is not None]
+
+
+def test_a_topic_whose_documents_stop_coming_ends_with_its_trial_and_no_other_pays() -> None:
+    _, state, events = newcomers(stays=False)
+    ((at, born),) = found(events, "born")
+    ((end, ended),) = found(events, "ended")
+    assert ended.topic == born.topic
+    assert end == at + CROWDED.births.trial_slices
+    assert ended.value is None
+    assert ended.evidence is not None
+    assert not judged_mergers(events)
+    assert born.topic not in state.ids
+    assert state.k == 5
+
+
+def test_documents_of_a_topic_that_ends_with_its_trial_go_to_others() -> None:
+    stream, _, events = newcomers(stays=False)
+    ((end, ended),) = found(events, "ended")
+    settings = replace(CROWDED, window=900)  # it holds all that the topic got
+    state = begun(stream.xs, settings)
+    for x in stream.xs[1 : end + 1]:
+        state, _ = learn(state, x, settings)
+    assert ended.topic not in state.ids
+    assert state.window[0].index < end - settings.births.trial_slices
+    heirs = set[int]()
+    for w in state.window:
+        np.testing.assert_allclose(w.resp.sum(axis=1), 1.0, rtol=1e-5)
+        heirs |= set(w.resp[stream.labels[w.index] == 5].argmax(axis=1).tolist())
+    assert len(heirs) > 1  # each goes to the topic that explains it best, not all to one
+
+
+def test_a_topic_whose_documents_go_on_keeps_its_place_and_two_others_become_one() -> None:
+    _, state, events = newcomers(stays=True)
+    ((at, born),) = found(events, "born")
+    ((merger, merged),) = judged_mergers(events)
+    assert merger == at + CROWDED.births.trial_slices
+    assert born.topic not in {merged.topic, merged.other}
+    assert born.topic in state.ids
+    assert state.k == 5
+
+
+def test_a_topic_on_trial_is_one_more_and_pinned_it_does_not_end() -> None:
+    stream, _, events = newcomers(stays=False)
+    ((at, born),) = found(events, "born")
+    state = begun(stream.xs, CROWDED)
+    for x in stream.xs[1 : at + CROWDED.births.trial_slices]:
+        state, _ = learn(state, x, CROWDED)
+    assert state.k == 6
+    pinned = replace(state, by_hand=replace(state.by_hand, pinned=(born.topic,)))
+    after, result = learn(pinned, stream.xs[at + CROWDED.births.trial_slices], CROWDED)
+    assert born.topic in after.ids
+    assert [event.kind for event in result.events] == ["merged"]
 
 
 def test_finer_structure_that_is_not_new_is_a_split() -> None:
