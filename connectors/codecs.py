@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -25,6 +27,8 @@ from vmfstream.records import (
     moment_of,
 )
 from vmfstream.times import SECONDS, from_number, from_text, from_value, utc
+
+log = logging.getLogger(__name__)
 
 MESSAGE_TIME = "@message"
 """Value of ``time`` that makes a codec use the time of the message instead of that of a field."""
@@ -134,7 +138,7 @@ class FieldCodec:
         self.time_format = None if time_format is None else _checked_format(time_format)
         self._id = ID_NAMES if id is None else (id,)
         self._time = TIME_NAMES if time is None else () if time == MESSAGE_TIME else (time,)
-        self._text = TEXT_NAMES if text is None else (text,)
+        self._text: tuple[str, ...] = TEXT_NAMES if text is None else (text,)
         self._title = TITLE_NAMES if title is None else (title,)
         self._asked = tuple(name for name in (id, title) if name is not None)
         self._vector = vector
@@ -214,6 +218,30 @@ class FieldCodec:
         self._time = ()
         self._shapes.clear()
 
+    def take_titles(self, messages: Sequence[Message]) -> None:
+        """Take titles for texts from now on, if all messages have a title and none has anything that may be a text.
+
+        That is a field for a text, or another one whose words are half as long as the titles.
+        """
+        if self._text != TEXT_NAMES or self._vector is not None:
+            return
+        characters, titles = Counter[str](), 0
+        for message in messages:
+            with suppress(ValueError):
+                fields = self._fields(message)
+                names = self._names(fields)
+                title = _first(fields, names.title)[1]
+                if names.text or not isinstance(title, str):
+                    return
+                titles += len(title)
+                others = fields.keys() - {*names.title, *names.time, *names.id}
+                words = {key: one for key in others if isinstance(one := fields[key], str) and " " in one.strip()}
+                characters.update({key: len(one) for key, one in words.items()})
+        if titles and all(2 * length < titles for length in characters.values()):
+            self._text = self._title
+            self._shapes.clear()
+            log.warning("no field holds texts: titles are taken for texts; name another field by --text")
+
     def written_time(self, message: Message) -> Any:
         """Return the time of a message as it is written there; None where there is none to be found."""
         try:
@@ -244,14 +272,14 @@ class FieldCodec:
         if not names.usual:
             return None
         time, text, id = fields[names.time[0]], fields[names.text[0]], fields[names.id[0]]
-        if type(text) is not str or type(id) is not str or not id or text.isspace():
+        if type(text) is not str or type(id) is not str or not id or text.isspace() or id.isspace():
             return None
         if not 0 < len(text) <= self._max_characters:
             return None
         meta = _NO_META
         if names.title:
             title = fields[names.title[0]]
-            if type(title) is not str:
+            if type(title) is not str or (len(names.title) > 1 and not title.strip()):
                 return None
             meta = {"title": title}
         if type(time) is int and SECONDS[0] <= time < SECONDS[1]:
@@ -446,11 +474,13 @@ def _as_text(value: bytes) -> str:
 
 
 def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]:
-    """Return (name, value) of the first field that is not null; else (first name, None), or (None, None)."""
-    for key in keys:
-        if (value := fields[key]) is not None:
-            return key, value
-    return (keys[0] if keys else None), None
+    """Return (name, value) of the first field that is not blank, else of the first that is not null.
+
+    If all are null (first name, None), if there are none (None, None).
+    """
+    known = [(key, value) for key in keys if (value := fields[key]) is not None]
+    filled = (one for one in known if not isinstance(one[1], str) or one[1].strip())
+    return next(filled, known[0] if known else (keys[0] if keys else None, None))
 
 
 def _exact(value: Any) -> bool:

@@ -11,7 +11,7 @@ TIME_NAMES = (
 )
 TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description", "full_text", "tweet")
 ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
-TITLE_NAMES = ("title", "headline", "subject", "name")
+TITLE_NAMES = ("title", "headline", "subject", "name", "headline_text")
 """In this order: the first that there is counts."""
 
 _LISTED = 6  # names that a message lists

@@ -73,6 +73,17 @@ def test_a_null_field_gives_way_to_another_usual_one() -> None:
     assert (document.time.year, document.text) == (1999, "b")
 
 
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_a_blank_field_gives_way_to_another_usual_one(blank: str) -> None:
+    fields = {"id": blank, "key": "k", "time": blank, "date": "1999", "title": blank, "headline": "h"}
+    document = accept(fields | {"content": blank, "description": "b"})
+    assert (document.id, document.time.year, document.text) == ("k", 1999, "b")
+    assert document.meta == {"title": "h"}
+    usual = {"id": "i", "time": "1999", "title": blank, "headline": "h", "text": "a"}
+    assert accept(usual).meta == {"title": "h"}
+    assert accept(usual | {"headline": blank}).meta == {"title": blank}
+
+
 def test_takes_only_the_fields_it_was_given() -> None:
     codec = FieldCodec(id="a", time="b", text="c", title="d", meta=("e", "f"))
     fields = {"a": "A", "b": "2001", "c": "C", "d": "D", "e": [1], "time": "2020", "text": "no"}

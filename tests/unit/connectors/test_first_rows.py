@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.first_rows import look_at
 from vmfstream.errors import InputError
-from vmfstream.records import Document, Message
+from vmfstream.records import Document, Message, Rejected
 
 
 def rows(*times: object) -> list[Message]:
@@ -79,3 +81,31 @@ def test_a_table_without_a_line_of_names_is_told_as_such() -> None:
     numbered = [Message("p", 0, {"0": "2021-03-02", "1999": "others"})]
     with pytest.raises(InputError, match="name it by --time"):
         look_at(FieldCodec(), numbered, "a.csv")
+
+
+def texts(codec: FieldCodec, *fields: dict[str, Any]) -> list[str | None]:
+    """Return the texts of rows after a look at them; those of rejected ones are their reasons."""
+    given = [Message("p", at, one) for at, one in enumerate(fields)]
+    look_at(codec, given, "a.csv")
+    return [one.reason if isinstance(one, Rejected) else one.text for one in map(codec.decode, given)]
+
+
+def test_titles_are_the_texts_of_a_file_without_texts() -> None:
+    assert texts(FieldCodec(), {"date": "1999", "Headline": "a"}, {"date": "1999", "title": "b"}) == ["a", "b"]
+    assert texts(FieldCodec(), {"publish_date": "19990101", "headline_text": "a"}) == ["a"]
+
+
+def test_titles_are_no_texts_where_there_are_texts_or_one_was_named() -> None:
+    with_text = {"date": "1999", "title": "a", "body": "b"}
+    found = texts(FieldCodec(), with_text, {"date": "1999", "title": "c"})
+    assert found[0] == "b"
+    assert found[1] is not None
+    assert found[1].startswith("no text: expected text or body")
+    named = {"date": "1999", "title": "a few words", "article": "many more words than these few"}
+    for codec, said in ((FieldCodec(text="words"), "no text: expected words"), (FieldCodec(vector="v"), "no vector")):
+        with pytest.raises(InputError, match=said):
+            texts(codec, {"date": "1999", "title": "a"})
+    with pytest.raises(InputError, match="found date, title, article; name it by --text"):
+        texts(FieldCodec(), named)
+    link = {"link": "https://example.org/a/long/address", "section": "U.S. news", "title": "many words for a section"}
+    assert texts(FieldCodec(), named | link | {"article": 7}) == [link["title"]]
