@@ -5,8 +5,8 @@ compiled functions included. Not inside: the start of Python, imports and the ma
 process of its own; methods take turns in every round; medians over rounds. Labels are those given on arrival, in the
 same run.
 
-- ``rows``: ready tf-idf rows of 100 words in batches of 5,000, one thread: `OnlineVMFMixture` and scikit-learn's
-  MiniBatchKMeans. The planted topics are those of `bench_engine`.
+- ``rows``: ready tf-idf rows of 100 words in batches of 5,000, one thread or ``--threads``: `OnlineVMFMixture` and
+  scikit-learn's MiniBatchKMeans. The planted topics are those of `bench_engine`.
 - ``streams``: `TopicTracker` on short texts in many slices: titles in 16 slices, posts week by week.
 - ``text``: `TopicTracker` on raw posts in 6 and 24 slices, without a run file, beside json.loads, HashingVectorizer,
   TfidfTransformer and MiniBatchKMeans.
@@ -17,6 +17,7 @@ first method of its case, in processor time. ``peak`` is the largest memory of t
 MiB, and ``beside`` what came to it since then.
 
     python tests/benchmarks/bench_defaults.py [--only rows streams text] [--rounds 5] [--documents 120000 1000000]
+        [--threads 1]
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from tests.benchmarks.bench_raw_text import hashing, lines
 from vmfstream.folders import need_data
 
 BATCH = 5000
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 WORDS = 30_000
 TEXTS = 120_000
 
@@ -73,7 +74,7 @@ def _memory(field: str) -> float:
     return next(int(line.split()[1]) for line in lines_of_status if line.startswith(f"{field}:")) / 1024
 
 
-def of_rows(method: str, path: str, k: int) -> dict[str, Any]:
+def of_rows(method: str, path: str, k: int, threads: int) -> dict[str, Any]:
     """Learn the rows of a file batch by batch."""
     x = csr_array(load_npz(path))
     x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
@@ -83,7 +84,7 @@ def of_rows(method: str, path: str, k: int) -> dict[str, Any]:
     if method == "OnlineVMFMixture":
         from vmfstream import OnlineVMFMixture
 
-        model = OnlineVMFMixture(k, random_state=0)
+        model = OnlineVMFMixture(k, random_state=0, n_jobs=threads)
     else:
         from sklearn.cluster import MiniBatchKMeans
 
@@ -142,9 +143,10 @@ CASES: dict[str, Callable[..., dict[str, Any]]] = {"rows": of_rows, "streams": o
 
 
 def alone(kind: str, *arguments: Any) -> dict[str, Any]:
-    """Run one method in a process of its own."""
+    """Run one method in a process of its own; the last argument of ``rows`` are its threads."""
     call = [sys.executable, __file__, "--alone", json.dumps([kind, *arguments])]
-    given = os.environ | (ONE_THREAD if kind != "streams" else {})
+    threads = str(arguments[-1]) if kind == "rows" else "1"
+    given = os.environ | (dict.fromkeys(THREADS, threads) if kind != "streams" else {})
     out = subprocess.run(call, check=True, capture_output=True, text=True, env=given).stdout
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found
@@ -183,6 +185,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--documents", type=int, nargs="+", default=[120_000, 1_000_000])
     parser.add_argument("--topics", type=int, nargs="+", default=[30, 100])
+    parser.add_argument("--threads", type=int, default=1, help="of both methods on rows")
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.alone:
@@ -199,7 +202,8 @@ def main() -> None:
                     save_npz(path, weighted(counts), compressed=False)
                     np.save(f"{path}.npy", truth)
                     del counts
-                    methods = {name: ("rows", name, path, k) for name in ("MiniBatchKMeans", "OnlineVMFMixture")}
+                    names = ("MiniBatchKMeans", "OnlineVMFMixture")
+                    methods = {name: ("rows", name, path, k, given.threads) for name in names}
                     compare(f"{n:,} rows, K = {k}", given.rounds, n, methods)
     if "streams" in given.only:
         for name, case in (("mstream_news_t", "titles in 16 slices"), ("crisislex_t26", "posts by weeks")):
