@@ -20,6 +20,6 @@ export function badgeOf(news, silent, now, hidden, messages) {
   if (news.busy && news.at - news.busy > 30) return ["waiting", format(messages.busy, { time: clockTime(news.busy) })];
   if (news.finished) return ["stopped", format(messages.finished, { time })];
   if (!news.writing) return ["stopped", format(messages.stopped, { time })];
-  if (news.usual && age > Math.max(3 * news.usual, 10)) return ["waiting", format(messages.waitingFor, { ago })];
+  if (news.usual !== null && age > Math.max(3 * news.usual, 10)) return ["waiting", format(messages.waitingFor, { ago })];
   return ["live", format(messages.live, { ago })];
 }

@@ -21,6 +21,7 @@ CASES: list[tuple[dict[str, Any], float, bool, str, str]] = [
     ({"age": 12.0}, 1, False, "waiting", "waiting, updated 13 s ago"),
     ({"age": 10.0, "usual": 1.0}, 0, False, "live", "live, updated 10 s ago"),
     ({"age": 11.0, "usual": 1.0}, 0, False, "waiting", "waiting, updated 11 s ago"),
+    ({"age": 11.0, "usual": 0.0}, 0, False, "waiting", "waiting, updated 11 s ago"),
     ({"age": 119.0, "usual": 40.0}, 0, False, "live", "live, updated 2 min ago"),
     ({"age": 9000.0, "usual": None}, 0, False, "live", "live, updated 3 h ago"),  # nothing is usual yet
     # seconds, minutes, hours
