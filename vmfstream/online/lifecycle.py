@@ -42,6 +42,7 @@ from vmfstream.online.state import (
     TrackState,
     Vector,
     WindowSlice,
+    rows_of,
 )
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import columns_of, with_columns, with_topic, with_topics_merged
@@ -67,6 +68,7 @@ def empty_lifecycle(dim: int, k: int) -> Lifecycle:
         topic_watched_since=never,
         alive_since=never,
         numbered_since=never,
+        trial=np.zeros(k, np.int64),
         told=np.zeros((TOLD_SLICES * TOLD_WORDS, k), np.int64),
         holder=none,
     )
@@ -306,26 +308,29 @@ def with_trials_ended(
     """Judge the topics whose trial is over, if too many others are active: each costs one topic, or ends itself.
 
     Of those not on trial two become one, alike ones, or one that is judged and any other: those whose documents of the
-    newest slices lose least by it. ``state``, ``settings`` and ``pairs`` as in `with_room`.
+    newest slices lose least by it. An empty slice judges nothing and does not count. ``state``, ``settings`` and
+    ``pairs`` are as in `with_room`.
     """
-    events, trial = list[Event](), settings.births.trial_slices
-    judged = 0 if state.life is None else np.count_nonzero(state.slice - state.life.alive_since == trial)
-    for _ in range(judged):
-        life = state.life
-        if life is None:
+    events, life = list[Event](), state.life
+    if life is None or (state.window and not rows_of(state.window[-1].x)):
+        return state, events
+    left = np.maximum(life.trial - (life.alive_since < state.slice), 0)
+    judged = state.ids[(life.trial > 0) & (left == 0)]
+    state = replace(state, life=replace(life, trial=left))
+    for _ in judged:
+        if (life := state.life) is None:
             break
-        age = state.slice - life.alive_since
-        known = (life.dormant_since == NEVER) & (age >= trial)
+        known = (life.dormant_since == NEVER) & (life.trial == 0)
         if np.count_nonzero(known) <= settings.topics:
             break
         evidence, cosine = pairs.evidence(state)
-        new = (age == trial) & ~state.by_hand.are_pinned(state.ids)
+        new = np.isin(state.ids, judged) & ~state.by_hand.are_pinned(state.ids)
         allowed = (cosine >= settings.mergers.crowded_cosine) | new[:, None] | new
         lost = _evidence_before(state, settings) - evidence
         pair = most_likely_pair(np.where(allowed & state.by_hand.may_merge(state.ids), -lost, -np.inf), known)
         if pair is None:
             break
-        newest = max(pair, key=lambda topic: (new[topic], age[topic]))
+        newest = max(pair, key=lambda topic: new[topic])
         if new[newest]:
             events.append(Event("ended", int(state.ids[newest]), evidence=float(-lost[pair])))
             state = with_topic_ended(state, newest, pairs, settings)

@@ -193,6 +193,7 @@ class Lifecycle:
     dormant_since : (K,) slice in which the topic became dormant, `NEVER` while it is active.
     topic_watched_since : (K,) slice from which on the gains of the topic's documents are watched for a change.
     alive_since : (K,) slice in which the topic was born, `NEVER` for those of a first fit or a fit from nothing.
+    trial : (K,) slices with documents until a new topic is judged, see `vmfstream.online.lifecycle`; 0 for others.
     numbered_since : (K,) slice in which the topic got another number, `NEVER` for those that kept their first one.
     told : (T, K) columns, plus 1, of each topic's strongest words at the ends of the last two slices, `TOLD_WORDS` of
         the older one first; 0 for none, as in dense documents.
@@ -213,6 +214,7 @@ class Lifecycle:
     dormant_since: NDArray[np.int64]
     topic_watched_since: NDArray[np.int64]
     alive_since: NDArray[np.int64]
+    trial: NDArray[np.int64]
     numbered_since: NDArray[np.int64]
     told: NDArray[np.int64]
     holder: NDArray[np.int64]
@@ -231,7 +233,8 @@ class Lifecycle:
     def from_arrays(cls, arrays: Arrays, dim: int) -> Lifecycle | None:
         """Rebuild what `arrays` made, bit for bit; None where nothing was stored.
 
-        In arrays of versions that did not remember births and holders, all topics count as there from the beginning.
+        In arrays of versions that did not remember births, trials and holders, all topics count as there from the
+        beginning.
         """
         if _STORED["decayed_share"] not in arrays:
             return None
@@ -241,6 +244,7 @@ class Lifecycle:
         missing = {
             "life.told": unknown,
             "life.alive": np.full_like(asleep, NEVER),
+            "life.trial": np.zeros_like(asleep),
             "life.numbered": np.full_like(asleep, NEVER),
             "life.holder": asleep[:0],
         }
@@ -261,6 +265,7 @@ _STORED = {
     "dormant_since": "life.asleep",
     "topic_watched_since": "life.watched",
     "alive_since": "life.alive",
+    "trial": "life.trial",
     "numbered_since": "life.numbered",
     "told": "life.told",
     "holder": "life.holder",

@@ -24,6 +24,7 @@ PER_TOPIC = (
     "dormant_since",
     "topic_watched_since",
     "alive_since",
+    "trial",
     "numbered_since",
     "told",
 )
@@ -118,7 +119,8 @@ def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) ->
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
     if state.life is not None:
         alive_since = np.append(state.life.alive_since[:k], state.slice)
-        state = replace(state, life=replace(state.life, alive_since=alive_since))
+        trial = np.append(state.life.trial[:k], settings.births.trial_slices)
+        state = replace(state, life=replace(state.life, alive_since=alive_since, trial=trial))
     window = []
     for w in state.window:
         rows = members.row[members.slice == w.index]

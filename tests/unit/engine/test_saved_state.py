@@ -157,6 +157,7 @@ def state() -> Arrays:
         "held.0.counts": np.array([1, 1, 1], np.uint16),
         "held.0.tokens": np.array([1, 2], np.int32),
         "anchor": np.array([1.0, 2.0], np.float32),
+        "life.trial": np.array([1]),
         "life.told": np.repeat([[0], [2]], 10, axis=0),
     }
 
@@ -170,6 +171,7 @@ def state() -> Arrays:
         ("held.0.tokens", [1], r"held\.0\.tokens: expected a size of 2, got the shape \(1,\)"),
         ("encoder.columns", [0.0, 2.0], r"encoder\.columns: expected values of kind i, got float64"),
         ("anchor", [1.0, np.nan], "anchor: expected finite numbers, got others"),
+        ("life.trial", [-1], r"life\.trial: expected at least 0, got -1"),
         ("life.told", [[3]] * 20, r"life\.told: expected less than 3, got 3"),
         ("life.told", [[1]] * 19, r"life\.told: expected a size of 20, got the shape \(19, 1\)"),
         ("anchor", [1.0], r"anchor: expected a size of 2, got the shape \(1,\)"),

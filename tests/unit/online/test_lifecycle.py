@@ -231,10 +231,14 @@ def test_a_group_takes_a_slot_from_topics_that_lately_lose_less_than_it_gains() 
 CROWDED = replace(LIVING, topics=5, mergers=replace(LIVING.mergers, crowded_cosine=0.0))
 
 
-def newcomers(stays: bool) -> tuple[Story, TrackState, list[list[Event]]]:
-    """Follow as many topics as there may be, and from slice 8 on another kind of documents, or only for two slices."""
-    plan = counts(14, 26, 26, 26, 26, 26, 0)
+def newcomers(stays: bool, empty: int = 0) -> tuple[Story, TrackState, list[list[Event]]]:
+    """Follow as many topics as there may be, and from slice 8 on another kind of documents, or only for two slices.
+
+    So many slices from slice 10 on are ``empty``.
+    """
+    plan = counts(14 + empty, 26, 26, 26, 26, 26, 0)
     plan[8 : None if stays else 10, 5] = 60
+    plan[10 : 10 + empty] = 0
     stream = story(plan)
     state, events, _ = lived(stream, CROWDED)
     return stream, state, events
@@ -282,6 +286,16 @@ def test_a_topic_whose_documents_go_on_keeps_its_place_and_two_others_become_one
     assert born.topic not in {merged.topic, merged.other}
     assert born.topic in state.ids
     assert state.k == 5
+
+
+def test_empty_slices_are_no_part_of_a_trial() -> None:
+    _, state, events = newcomers(stays=True, empty=4)
+    ((at, born),) = found(events, "born")
+    ((merger, _),) = judged_mergers(events)
+    assert at < 10
+    assert merger == at + CROWDED.births.trial_slices + 4
+    assert not found(events, "ended")
+    assert born.topic in state.ids
 
 
 def test_a_topic_on_trial_is_one_more_and_pinned_it_does_not_end() -> None:

@@ -81,19 +81,20 @@ def test_a_passing_topic_has_its_own_documents_in_hindsight() -> None:
 
 
 def test_states_of_earlier_versions_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Births and holders were not stored then: topics count as there from the beginning, holders from now on."""
+    """Births, trials and holders were not stored then: topics count as there from the beginning."""
     stream = passing(6)
     state, _, _ = followed(stream, LONG)
     to_arrays = serialization.to_arrays
 
     def earlier(state: TrackState):  # type: ignore[no-untyped-def]
         open_part, slice_part = to_arrays(state)
-        return open_part, {k: v for k, v in slice_part.items() if k not in ("life.alive", "life.holder")}
+        return open_part, {k: v for k, v in slice_part.items() if k not in ("life.alive", "life.holder", "life.trial")}
 
     monkeypatch.setattr("tests.unit.online.test_state.to_arrays", earlier)
     old = through_a_file(state, LONG)
     assert old.life is not None
     assert (old.life.alive_since == NEVER).all()
+    assert not old.life.trial.any()
     assert len(smoothed(old, LONG)) == 6
     old, result = learn(old, stream.xs[0], LONG)
     assert old.life is not None

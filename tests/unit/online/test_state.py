@@ -107,7 +107,8 @@ def test_stored_names_never_change() -> None:
     own = {"slice", "anchor", "scalars", "ids", "counters", "n", "n_past", "scores", "smoothed_speed", "refits"}
     own |= {"window.index", "window.sizes", "window.resp"}
     own |= {f"life.{part}" for part in ("heard", "heard_slice", "heard_topic", "calm", "tallied", "tally", "usual")}
-    own |= {f"life.{part}" for part in ("weight", "height", "asleep", "watched", "alive", "numbered", "told", "holder")}
+    own |= {f"life.{part}" for part in ("weight", "height", "asleep", "watched", "alive", "trial", "numbered")}
+    own |= {"life.told", "life.holder"}
     open_part, slice_part = to_arrays(state)
     assert set(open_part) == {"open.s", "open.n", "open.documents", "open.resp"}
     assert {name for name in slice_part if not name.startswith("past.")} - samples == own

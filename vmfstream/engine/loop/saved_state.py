@@ -193,6 +193,7 @@ _TRACKER: Mapping[str, Rule] = {
     "temperature": Rule("f", (1,), low=0.0),
     **{f"life.{name}": Rule("f", ("topics",), low=-np.inf) for name in ("usual", "weight", "height")},
     **{f"life.{name}": Rule("i", ("topics",)) for name in ("asleep", "watched", "alive", "numbered")},
+    "life.trial": Rule("i", ("topics",), low=0),
     "life.heard": Rule("f", ("heard",), low=-np.inf),
     "life.heard_slice": Rule("i", ("heard",)),
     "life.heard_topic": Rule("i", ("heard",), low=-1, high=_MOST),
