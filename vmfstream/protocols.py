@@ -284,6 +284,11 @@ class Model(Protocol):
         ...
 
     @property
+    def active(self) -> int:
+        """Number of topics that are active: the others may wake."""
+        ...
+
+    @property
     def next_id(self) -> int:
         """The id of the next new topic: all below were given."""
         ...

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vmfstream.dashboards.printed import Paper
     from vmfstream.engine.loop import engine as loop
     from vmfstream.engine.loop.engine import Engine, Observer
+    from vmfstream.protocols import Model
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -99,7 +100,7 @@ def conclude(
     typer.echo(f"{how}: {documents}, {engine.rejected:,} rejected, {epochs}")
     typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished:
-        typer.echo(_topics_found(len(engine.state.model.ids), topics, engine.documents))
+        typer.echo(_topics_found(engine.state.model, topics, engine.documents))
     for line in _at_the_end(run_file) if engine.finished and engine.epoch else ():
         typer.echo(line)
     wrong = list(_wrong_input(run_file, late, rejected)) if engine.epoch else []
@@ -127,8 +128,9 @@ def _at_the_end(run_file: Path) -> Iterator[str]:
     yield from told_of_slices(run_file)
 
 
-def _topics_found(found: int, most: int, documents: int) -> str:
+def _topics_found(model: Model, most: int, documents: int) -> str:
     """Say how many topics there are at the end of a run, and why if their number was bounded by the documents."""
+    found, active = len(model.ids), model.active
     if not found:
         return (
             "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; are the "
@@ -136,8 +138,10 @@ def _topics_found(found: int, most: int, documents: int) -> str:
         )
     if documents < 2 * most:  # a first fit has at most half as many
         return f"topics: {found:,}; {documents:,} documents are too few for {most:,}, each of which needs at least two"
+    if active > most:
+        return f"topics: {found:,}, {active:,} of them active: more than {most:,} until new ones are judged"
     if found > most:  # dormant ones keep their numbers
-        return f"topics: {found:,}, of which at most {most:,} are active"
+        return f"topics: {found:,}, {active:,} of them active"
     return f"topics: {found:,} of at most {most:,}"
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import filtering
-from vmfstream.online.lifecycle import active_topics
 from vmfstream.online.state import Sample, TrackerSettings, TrackState
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import documents_of, with_topic, with_topics_merged, without_topic
@@ -78,7 +77,7 @@ def _merge(state: TrackState, decision: Decision, settings: TrackerSettings) -> 
 def _split(state: TrackState, decision: Decision, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Let the smaller half of a topic's documents become a topic of its own."""
     column = _column(state, decision.topic)
-    if active_topics(state) >= settings.topics:
+    if state.active >= settings.topics:
         raise Refused(f"there are {settings.topics} active topics, and --topics allows no more; merge or end one first")
     documents = _documents(state, column)
     documents = documents.take(np.flatnonzero(directed(documents.x)))

@@ -164,7 +164,7 @@ def _birth(
     if life is None:
         return state, []
     new = group.chance < rules.chance
-    refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
+    refines = group.gain >= rules.refining_gain and state.active < settings.topics
     if _has_drifted(life, state, group) if new else not refines:
         return state, []
     members = life.recent.take(np.flatnonzero(group.joins))
@@ -272,7 +272,7 @@ def with_room(
     life = state.life
     if life is None:
         return None, []
-    if active_topics(state) >= settings.topics:
+    if state.active >= settings.topics:
         evidence, cosine = pairs.evidence(state)
         barred = (cosine < settings.mergers.crowded_cosine) | ~state.by_hand.may_merge(state.ids)
         pair = most_likely_pair(np.where(barred, -np.inf, evidence), life.dormant_since == NEVER)
@@ -346,11 +346,6 @@ def _parent(state: TrackState, members: Sample) -> int:
     for w in state.window:
         documents += w.resp[members.row[members.slice == w.index]].sum(axis=0, dtype=np.float64)
     return int(state.ids[int(np.argmax(documents[: state.k]))])
-
-
-def active_topics(state: TrackState) -> int:
-    """Number of topics that are not dormant."""
-    return state.k if state.life is None else int(np.count_nonzero(state.life.dormant_since == NEVER))
 
 
 def with_dormancy(state: TrackState, n: Vector, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:

@@ -368,6 +368,11 @@ class TrackState:
         return len(self.ids)
 
     @property
+    def active(self) -> int:
+        """Number of topics that are not dormant."""
+        return self.k if self.life is None else int(np.count_nonzero(self.life.dormant_since == NEVER))
+
+    @property
     def kp(self) -> int:
         """Number of columns that the topics are stored in."""
         return len(self.n_past)

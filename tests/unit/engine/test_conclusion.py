@@ -12,12 +12,14 @@ from vmfstream.cli.console import conclude, counting
 
 
 @pytest.mark.parametrize(
-    ("found", "documents", "said"),
+    ("found", "active", "documents", "said"),
     [
-        (3, 900, "topics: 3 of at most 16"),
-        (18, 900, "topics: 18, of which at most 16 are active"),
-        (9, 20, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
+        (3, 3, 900, "topics: 3 of at most 16"),
+        (18, 16, 900, "topics: 18, 16 of them active"),
+        (18, 17, 900, "topics: 18, 17 of them active: more than 16 until new ones are judged"),
+        (9, 9, 20, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
         (
+            0,
             0,
             20,
             "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; are the "
@@ -26,9 +28,9 @@ from vmfstream.cli.console import conclude, counting
     ],
 )
 def test_the_number_of_topics_is_told(
-    capsys: pytest.CaptureFixture[str], found: int, documents: int, said: str
+    capsys: pytest.CaptureFixture[str], found: int, active: int, documents: int, said: str
 ) -> None:
-    model = SimpleNamespace(ids=list(range(found)))
+    model = SimpleNamespace(ids=list(range(found)), active=active)
     engine: Any = SimpleNamespace(
         finished=True, documents=documents, rejected=0, epoch=0, state=SimpleNamespace(model=model)
     )

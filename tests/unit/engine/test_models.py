@@ -48,6 +48,7 @@ class Axes:
     """A topic per coordinate: labels every document from the first one on, keeps none, has no window."""
 
     begun = True
+    active = DIMENSION
     next_id = DIMENSION
     kept_documents = 0
     window: Sequence[int] = ()

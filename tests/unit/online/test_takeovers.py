@@ -9,7 +9,6 @@ import pytest
 
 from tests.unit.online.streams import LIVING, Story, begun, drifting, learn, story
 from vmfstream.online import filtering
-from vmfstream.online.lifecycle import active_topics
 from vmfstream.online.results import SliceResult, TopicView
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.online.takeovers import with_takeovers
@@ -84,7 +83,7 @@ def test_the_number_of_active_topics_stays_bounded() -> None:
     for x in stream.xs[1:]:
         state, result = learn(state, x, full)
         splits += sum(event.kind == "split" for event in result.events)
-        assert active_topics(state) <= 5  # dormancy is noticed with a delay
+        assert state.active <= 5  # dormancy is noticed with a delay
         assert state.k <= 6
     assert splits >= 3
 

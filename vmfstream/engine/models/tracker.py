@@ -60,6 +60,11 @@ class TrackerModel:
         return np.zeros(0, np.int64) if self.state is None else self.state.ids
 
     @property
+    def active(self) -> int:
+        """Number of topics that are not dormant."""
+        return 0 if self.state is None else self.state.active
+
+    @property
     def next_id(self) -> int:
         """The id of the next new topic."""
         return 0 if self.state is None else self.state.next_id
