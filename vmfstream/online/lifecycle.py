@@ -4,8 +4,9 @@ A topic keeps its id, and ids are issued once. The number of active topics when 
 of all: when all topic slots are taken, a new topic gets the slot of the one that has been dormant longest.
 
 Whether what is new will last cannot be known at its birth. So a new topic is on trial: for some slices it may be one
-more than there may be. Then those two topics become one whose newest documents lose least by it; if one of them is the
-new one, it ends, and its documents go to the topics that explain them best.
+more than there may be. If it proves much like another one meanwhile, it becomes part of that. At last those two topics
+become one whose newest documents lose least by it; if one of them is the new one, it ends, and its documents go to the
+topics that explain them best.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from vmfstream.online.births import (
 )
 from vmfstream.online.drift import with_arrival_gains
 from vmfstream.online.endings import with_topic_ended
-from vmfstream.online.mergers import merge_pair, most_likely_pair
+from vmfstream.online.matching import centred_pairs
+from vmfstream.online.mergers import counts, merge_pair, most_likely_pair
 from vmfstream.online.new_groups import find_new_groups
 from vmfstream.online.settings import BirthSettings, DormancySettings, TrackerSettings
 from vmfstream.online.state import (
@@ -305,14 +307,16 @@ def _evidence_before(state: TrackState, settings: TrackerSettings) -> NDArray[np
 def with_trials_ended(
     state: TrackState, settings: TrackerSettings, pairs: TopicPairs
 ) -> tuple[TrackState, list[Event]]:
-    """Judge the topics whose trial is over, if too many others are active: each costs one topic, or ends itself.
+    """Merge topics on trial with those that they are alike; judge those whose trial is over, if too many are active.
 
-    Of those not on trial two become one, alike ones, or one that is judged and any other: those whose documents of the
-    newest slices lose least by it. An empty slice judges nothing and does not count. ``state``, ``settings`` and
-    ``pairs`` are as in `with_room`.
+    Each that is judged costs one topic, or ends itself. Of those not on trial two become one, alike ones, or one that
+    is judged and any other: those whose documents of the newest slices lose least by it. An empty slice judges nothing
+    and does not count. ``state``, ``settings`` and ``pairs`` are as in `with_room`.
     """
-    events, life = list[Event](), state.life
-    if life is None or (state.window and not rows_of(state.window[-1].x)):
+    if state.life is None or (state.window and not rows_of(state.window[-1].x)):
+        return state, []
+    state, events = _with_alike_merged(state, settings, pairs)
+    if (life := state.life) is None:
         return state, events
     left = np.maximum(life.trial - (life.alive_since < state.slice), 0)
     judged = state.ids[(life.trial > 0) & (left == 0)]
@@ -337,6 +341,28 @@ def with_trials_ended(
         else:
             state, merged = merge_pair(state, pair, evidence, cosine)
             events += merged
+    return state, events
+
+
+def _with_alike_merged(
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs
+) -> tuple[TrackState, list[Event]]:
+    """Merge topics on trial, but those of this slice, with others that they are too much alike to stand beside."""
+    events, rules = list[Event](), settings.mergers
+    while (life := state.life) is not None:
+        on_trial = (life.trial > 0) & (life.alive_since < state.slice)
+        if not on_trial.any():
+            break
+        evidence, cosine = pairs.evidence(state)
+        one_on_trial, n = np.outer(on_trial, life.trial == 0), counts(state)
+        alike = centred_pairs(cosine, n) >= settings.births.trial_cosine
+        allowed = alike & (one_on_trial | one_on_trial.T) & state.by_hand.may_merge(state.ids)
+        eligible = (life.dormant_since == NEVER) & (n >= rules.least_documents)
+        pair = most_likely_pair(np.where(allowed, evidence, -np.inf), eligible)
+        if pair is None:
+            break
+        state, merged = merge_pair(state, pair, evidence, cosine)
+        events += merged
     return state, events
 
 

@@ -108,6 +108,19 @@ def centred_cosines(before: Matrix, now: Matrix, n: Vector) -> Vector:
     return np.asarray(np.divide(dots, scale, out=np.ones_like(dots), where=scale > 1e-6))
 
 
+def centred_pairs(cosine: NDArray[np.float64], n: Vector) -> NDArray[np.float64]:
+    """Cosines of all pairs of topics seen from the mean of all, (K, K), as in `centred_cosines`.
+
+    ``cosine`` (K, K) are those seen from the origin, ``n`` (K,) the documents of the topics.
+    """
+    weights = n / max(n.sum(), 1.0)
+    along = cosine @ weights
+    square = float(weights @ along)
+    lengths = np.sqrt(np.maximum(np.diagonal(cosine) - 2.0 * along + square, 0.0))
+    dots, scale = cosine - along[:, None] - along + square, np.outer(lengths, lengths)
+    return np.asarray(np.divide(dots, scale, out=np.ones_like(dots), where=scale > 1e-6))
+
+
 @njit(cache=True, nogil=True)
 def _combined(m: Matrix, weights: Vector) -> Matrix:
     """Sum of the columns of ``m`` (D, kp), each times its weight, (D,)."""

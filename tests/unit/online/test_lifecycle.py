@@ -311,6 +311,19 @@ def test_a_topic_on_trial_is_one_more_and_pinned_it_does_not_end() -> None:
     assert [event.kind for event in result.events] == ["merged"]
 
 
+def test_a_topic_on_trial_becomes_part_of_one_that_it_is_much_alike_and_no_two_others_do() -> None:
+    alike = replace(CROWDED, births=replace(CROWDED.births, trial_cosine=-1.0))  # any two are alike now
+    plan = counts(14, 26, 26, 26, 26, 26, 0)
+    plan[8:10, 5] = 60
+    state, events, _ = lived(story(plan), alike)
+    ((at, born),) = found(events, "born")
+    ((merger, merged),) = judged_mergers(events)
+    assert merger == at + 1  # it has no need of the end of its trial
+    assert merged.topic == born.topic
+    assert not found(events, "ended")
+    assert state.k == 5
+
+
 def test_finer_structure_that_is_not_new_is_a_split() -> None:
     plan = counts(12, 26, 26, 26, 26, 8)
     stream = story(plan)
