@@ -318,7 +318,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         self._source.add(texts, times_of_texts, ids, self._order, titles)
         position = self._engine.state.position
         late = position.late
-        self._engine.run(stop=lambda: self._source.empty)
+        self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
         if position.late > late:
             warnings.warn(
                 f"{position.late - late:,} of {len(texts):,} documents belong to slices that were closed by earlier "

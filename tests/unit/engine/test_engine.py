@@ -213,9 +213,25 @@ def test_stopped_between_epochs_and_continued_is_undisturbed(handed: int) -> Non
     assert committed(interrupted(handed)) == committed(run(FOUR_YEARS, epoch_documents=25, window=60))
 
 
+def test_a_run_that_has_read_far_ahead_stops_before_the_next_epoch() -> None:
+    store, asked = MemoryStore(), list[int]()
+
+    def stop() -> bool:
+        asked.append(len(store.commits))
+        return asked[-1] >= 2
+
+    first = engine(FOUR_YEARS, store, epoch_documents=25, window=60)  # one poll hands out all
+    first.run(stop=stop)
+    assert not first.finished
+    assert len(store.commits) <= 3  # one may be on its way to the store
+    assert asked[0] == 0  # a supervisor sees that the loop moves
+    engine(FOUR_YEARS, store, epoch_documents=25, window=60).run()
+    assert committed(store) == committed(run(FOUR_YEARS, epoch_documents=25, window=60))
+
+
 def test_stopped_within_an_epoch_and_continued_only_the_cut_shows() -> None:
-    store, whole = interrupted(81), run(FOUR_YEARS, epoch_documents=25, window=60)
-    assert sizes(store) == [25, 15, 25, 15, 1, 25, 14, 25, 15]
+    store, whole = interrupted(83), run(FOUR_YEARS, epoch_documents=25, window=60)
+    assert sizes(store) == [25, 15, 25, 15, 3, 25, 12, 25, 15]
     assert committed(store)[:4] == committed(whole)[:4]
     assert [(r.slice, r.n) for r in closed(store)] == [(r.slice, r.n) for r in closed(whole)]
     for ours, theirs in zip(closed(store), closed(whole), strict=True):

@@ -48,15 +48,11 @@ def test_epochs_that_the_clock_ends_are_counted(tmp_path: Path, linger: float | 
 
 def test_a_stop_in_a_slice_is_counted(tmp_path: Path) -> None:
     run_file = RunFile(tmp_path / "run.duckdb")
-    seen = [0]
     for stop_at in (20, 99):
-        follow(
-            OneByOne(news(90, 2)),
-            FieldCodec(),
-            run_file,
-            RunSettings(topics=2),
-            observe=lambda now: seen.append(now.documents),
-            stop=lambda stop_at=stop_at: seen[-1] >= stop_at,  # type: ignore[misc]
-            ahead=0,
-        )
+        source = OneByOne(news(90, 2))
+
+        def stop(source: OneByOne = source, stop_at: int = stop_at) -> bool:
+            return source.handed >= stop_at
+
+        follow(source, FieldCodec(), run_file, RunSettings(topics=2), stop=stop, ahead=0)
     assert Reader(run_file.path).cut_epochs() == 1

@@ -50,6 +50,11 @@ class Batches(Protocol):
         """Let ``state`` learn one epoch; ``report`` its progress, and end it early once ``stop()`` is true."""
         ...
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether all messages that were read are taken."""
+        ...
+
     def slice_ended(self, open_slice: int) -> None:
         """Forget what holds for one slice only; ``open_slice`` has begun."""
         ...
@@ -125,12 +130,17 @@ class Engine:
         return self._committed
 
     @property
+    def caught_up(self) -> bool:
+        """Whether all messages that were read are learnt, or counted as rejected."""
+        return self._batches.caught_up
+
+    @property
     def state(self) -> EngineState:
         """What the run knows now."""
         return self._state
 
     def run(self, observe: Observer | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is."""
+        """Follow the source until it is exhausted or ``stop()`` is true; an open epoch is then committed as it is."""
 
         def stopped() -> bool:
             self._writer.settle(stop, wait=False)
@@ -150,7 +160,7 @@ class Engine:
                 read = self._state.position.slice is not None or self._epoch > 0
                 if news or (epoch.end and not self.finished and read):
                     self._commit(self._finished(epoch), epoch, observe, stop)
-                over = epoch.end or epoch.stopped
+                over = epoch.end or epoch.stopped or stopped()  # many epochs may have been read at once
             self._writer.settle(stop)
 
     def _finished(self, epoch: Epoch) -> Commit:

@@ -181,6 +181,11 @@ class LocalBatches:
         if labels is not None and self._in_stories is not None:
             self._in_stories(documents, labels)
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether all messages that were read are taken."""
+        return self._next == len(self._chunk)
+
     def slice_ended(self, open_slice: int) -> None:
         """Nothing here holds for one slice only."""
 

