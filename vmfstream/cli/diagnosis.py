@@ -128,6 +128,9 @@ FEW_SLICES, MANY_DOCUMENTS = 2, 200
 MANY_SLICES, FEW_DOCUMENTS = 500, 20
 """Slices of which each costs an end, rows and room on the page, and mean documents that are too few for that."""
 
+EARLY_SLICES, HARDLY_ANY = 100, 5
+"""The same, of which a run tells while it goes on: it may take hours."""
+
 LONG_GAP, FAR = 20, 10
 """Slices without documents that are told if they are also so many times as long as all others together."""
 
@@ -172,13 +175,18 @@ def told_of_slices(run_file: Path) -> Iterator[str]:
     yield from told_of_short_slices(found, documents, length)
 
 
-def told_of_short_slices(slices: int, documents: int, length: str) -> Iterator[str]:
-    """Say what to do if so many ``slices`` of a ``length`` hold few ``documents`` each."""
-    if slices >= MANY_SLICES and documents < FEW_DOCUMENTS * slices:
+def told_of_short_slices(slices: int, documents: int, length: str, *, early: bool = False) -> Iterator[str]:
+    """Say what to do if so many ``slices`` of a ``length`` hold few ``documents`` each.
+
+    ``early`` asks it of a run that goes on.
+    """
+    many, few = (EARLY_SLICES, HARDLY_ANY) if early else (MANY_SLICES, FEW_DOCUMENTS)
+    if slices >= many and documents < few * slices:
         longer = f"--slices {_LONGER[length]}, or " if length in _LONGER else ""
+        so_far, each = "so far " if early else "", documents / slices
         yield (
-            f"{counted(slices, 'slice')} ({length}) of {documents / slices:.1f} documents on average: each takes "
-            "the time of a slice end, rows of the run file and room on the page; "
+            f"{so_far}{counted(slices, 'slice')} ({length}) of {each:.1f} documents on average: each takes the time of "
+            "a slice end, rows of the run file and room on the page; "
             f"try {longer}a number of documents, such as --slices 100, with another --out"
         )
 

@@ -14,10 +14,12 @@ import pytest
 
 from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
+from vmfstream.cli.console import ShortSlices
 from vmfstream.cli.diagnosis import examine, profile_lines
 from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
+from vmfstream.engine.loop.settings import Progress
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading, SliceFrame
@@ -264,3 +266,17 @@ def test_slices_that_are_too_short_are_told(slices: int, documents: int, length:
     said = list(doctor.told_of_short_slices(slices, documents, length))
     assert len(said) == (told is not None)
     assert told is None or re.match(told, said[0])
+
+
+@pytest.mark.parametrize(("each", "length", "told"), [(1, "hour", 1), (4, "hour", 1), (5, "hour", 0), (1, "", 0)])
+def test_slices_that_are_far_too_short_are_told_once_while_a_run_goes_on(
+    each: int, length: str, told: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = ShortSlices(length)
+    before = 7_000  # of the run that goes on
+    for number in range(250):
+        for documents in range(each):
+            short(Progress(number, f"slice {number}", before + each * number + documents, 0, 0.0, False))
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == told
+    assert not told or said[0].startswith(f"so far 100 slices (hour) of {each}.0 documents on average: ")
