@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.system.browser.conftest import closed
 from tests.system.browser.driving import click, date, js, press, until
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.rows.merged import rows_of_page
+from vmfstream.runfile.queries import Reader
 
 pytest.importorskip("dash")  # the live page is an extra
 pytestmark = pytest.mark.browser
@@ -28,6 +30,7 @@ class Tracker:
     """A tracker that reads documents from its standard input, in a process of its own."""
 
     def __init__(self, run_file: Path) -> None:
+        self.run_file = run_file
         options = ["--slices", "year", "--topics", "3", "--linger", "0.2", "--window", "200", "--out", str(run_file)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "vmfstream", "run", "-", *options], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
@@ -120,6 +123,31 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     tracker.end()
     assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')")
     assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
+
+
+def decide(tracker: Tracker, *wanted: str) -> None:
+    """Correct the run that is going on, as its reader would."""
+    command = [sys.executable, "-m", "vmfstream", "topic", str(tracker.run_file), *wanted]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert f"is applied at the next end of a slice, by process {tracker.process.pid}" in said
+
+
+def test_what_people_decide_is_seen_when_its_slice_ends(page: tuple[Any, Tracker]) -> None:
+    chromium, tracker = page
+    for year in (2001, 2002, 2003):
+        tracker.say(year)
+    assert until(chromium, "document.querySelector('#badge.live')")
+    named = "document.body.innerText.includes('Quayside affairs')"
+    first, second = np.unique(Reader(tracker.run_file).topics("filtered").topic)[:2].tolist()
+    decide(tracker, "name", str(first), "Quayside affairs")
+    assert not js(chromium, f"return {named}")  # its slice has not ended
+    tracker.say(2004)
+    assert until(chromium, named)
+    decide(tracker, "unname", str(first))
+    decide(tracker, "merge", str(second), str(first))
+    tracker.say(2005)
+    assert until(chromium, "document.querySelector('#changes').textContent.includes('by hand')")
+    assert until(chromium, f"!{named}")
 
 
 def test_dates_of_several_slices_keep_the_one_compared_with(
