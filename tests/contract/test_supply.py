@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import distribution, version
 from pathlib import Path
@@ -49,6 +52,23 @@ def test_what_is_leaned_on_privately_has_an_upper_bound_and_few_places(name: str
     wanted = requirements()[name].specifier
     assert {">=", "<"} <= {one.operator for one in wanted}
     assert version(name) in wanted
+
+
+@pytest.mark.thorough
+def test_tests_of_a_group_stay_in_one_process(tmp_path: Path) -> None:
+    """Without it every process starts a broker and a browser of its own, and nothing fails."""
+    tests = tmp_path / "test_groups.py"
+    tests.write_text(
+        "import os, pathlib, pytest\n"
+        "@pytest.mark.xdist_group('one')\n"
+        "@pytest.mark.parametrize('number', range(6))\n"
+        "def test_nothing(number):\n"
+        "    (pathlib.Path(__file__).parent / os.environ['PYTEST_XDIST_WORKER']).touch()\n"
+    )
+    options = ["-q", "-pxdist", "-n2", "--dist=loadgroup", "-pno:cacheprovider", f"--rootdir={tmp_path}", str(tests)]
+    unset = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    subprocess.run([sys.executable, "-m", "pytest", *options], check=True, capture_output=True, cwd=tmp_path, env=unset)
+    assert len(list(tmp_path.glob("gw*"))) == 1
 
 
 def test_every_dependency_has_a_lower_bound() -> None:
