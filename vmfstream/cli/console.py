@@ -139,7 +139,7 @@ def _topics_found(model: Model, most: int, documents: int) -> str:
     if documents < 2 * most:  # a first fit has at most half as many
         return f"topics: {found:,}; {documents:,} documents are too few for {most:,}, each of which needs at least two"
     if active > most:
-        return f"topics: {found:,}, {active:,} of them active: more than {most:,} until new ones are judged"
+        return f"topics: {found:,}, {active:,} of them active: new and returned ones may be more than {most:,}"
     if found > most:  # dormant ones keep their numbers
         return f"topics: {found:,}, {active:,} of them active"
     return f"topics: {found:,} of at most {most:,}"

@@ -16,7 +16,7 @@ from vmfstream.cli.console import conclude, counting
     [
         (3, 3, 900, "topics: 3 of at most 16"),
         (18, 16, 900, "topics: 18, 16 of them active"),
-        (18, 17, 900, "topics: 18, 17 of them active: more than 16 until new ones are judged"),
+        (18, 17, 900, "topics: 18, 17 of them active: new and returned ones may be more than 16"),
         (9, 9, 20, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
         (
             0,
