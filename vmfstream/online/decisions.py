@@ -91,7 +91,7 @@ def _split(state: TrackState, decision: Decision, settings: TrackerSettings) -> 
     whole = tuple(topic for topic in hand.whole if topic != decision.topic)
     hand = replace(hand, whole=whole, apart=(*hand.apart, (decision.topic, new)))
     event = Event("split", decision.topic, new, value=float(len(smaller)))
-    return replace(with_topic(state, smaller, settings), by_hand=hand), [event]
+    return replace(with_topic(state, smaller, settings, on_trial=False), by_hand=hand), [event]
 
 
 def _end(state: TrackState, decision: Decision, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:

@@ -108,18 +108,19 @@ def documents_of(state: TrackState, column: int, slices: Sequence[WindowSlice]) 
     return reduce(Sample.and_also, parts)
 
 
-def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
+def with_topic(state: TrackState, members: Sample, settings: TrackerSettings, *, on_trial: bool = True) -> TrackState:
     """Add a topic to ``state``, born in the slice that ends, that holds ``members``.
 
     It holds them in the window by memberships, and before it by a past of its own.
 
-    ``settings`` give the persistences under which that past is filtered.
+    ``settings`` give the persistences under which that past is filtered, and the length of its trial if it is
+    ``on_trial``; what people ask for is not.
     """
     k, before = state.k, state.past
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
     if state.life is not None:
         alive_since = np.append(state.life.alive_since[:k], state.slice)
-        trial = np.append(state.life.trial[:k], settings.births.trial_slices)
+        trial = np.append(state.life.trial[:k], settings.births.trial_slices if on_trial else 0)
         state = replace(state, life=replace(state.life, alive_since=alive_since, trial=trial))
     window = []
     for w in state.window:

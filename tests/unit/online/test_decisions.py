@@ -87,6 +87,8 @@ def test_halves_of_a_split_topic_are_not_merged_again() -> None:
     assert 2.0 <= event.value <= 80.0
     assert {old, new} <= set(after.ids.tolist())
     assert after.by_hand.apart == ((old, new),)
+    assert after.life is not None
+    assert not after.life.trial.any()  # nothing judges what was asked for
     others = [decision("end", topic) for topic in after.ids.tolist() if topic not in (old, new)]
     after, _ = ended(after, xs[6], *others)
     eager = replace(SETTINGS, mergers=MergerSettings(least_cosine=-1.0, document_gain=1e6, least_documents=0.0))
