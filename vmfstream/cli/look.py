@@ -149,6 +149,9 @@ def export(
 def show(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show the words of this topic over time.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="Show the topics of this slice, such as 2003, instead of the newest.")
+    ] = None,
     words: Annotated[int, typer.Option(min=1, max=60, help="Number of words per topic.")] = 8,
     reading: Annotated[
         Literal["filtered", "smoothed"] | None,
@@ -170,25 +173,28 @@ def show(
 ) -> None:
     """Print topics, one topic over time, or stories.
 
-    By default the topics of the newest slice with their strongest words; with --topic the words of one topic in every
-    slice; with --stories the stories.
+    By default the topics of the newest slice with their strongest words, with --at those of an earlier one; with
+    --topic the words of one topic in every slice; with --stories the stories.
 
     \b
     vmfstream show run.duckdb --words 4
+    vmfstream show run.duckdb --at 2003
     vmfstream show run.duckdb --stories --top 10
     vmfstream show run.duckdb --topic 8 --reading filtered
     vmfstream show run.duckdb --json
     """
     from vmfstream.cli.diagnosis import told_of_input
-    from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
+    from vmfstream.cli.topic_table import default_reading, newest_stories, one_topic, topics_of_slice
     from vmfstream.runfile.queries import Reader
 
     if stories:
-        if smoothed or reading is not None or topic is not None:
-            raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
+        if smoothed or reading is not None or topic is not None or at is not None:
+            raise InputError("--stories shows all stories as they are known now; leave --topic, --at and --reading out")
         return print_rows(newest_stories(run_file, words, top), as_json, "there are no stories")
+    if topic is not None and at is not None:
+        raise InputError("--topic shows one topic in every slice, --at all topics of one slice; leave one of them out")
     chosen = "smoothed" if smoothed else reading or default_reading(run_file)
-    rows = newest_topics(run_file, words, chosen) if topic is None else one_topic(run_file, topic, words, chosen)
+    rows = topics_of_slice(run_file, words, chosen, at) if topic is None else one_topic(run_file, topic, words, chosen)
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
     closed = bool(len(Reader(run_file).slices().slice))

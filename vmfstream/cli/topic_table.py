@@ -1,4 +1,4 @@
-"""The topics of a run file as rows for a terminal: those of the newest slice, or one over time; and its stories."""
+"""The topics of a run file as rows for a terminal: those of one slice, or one over time; and its stories."""
 
 from __future__ import annotations
 
@@ -20,29 +20,40 @@ def default_reading(run_file: Path) -> Reading:
     return "smoothed" if Reader(run_file).has_smoothed() else "filtered"
 
 
-def newest_topics(run_file: Path, words: int, reading: Reading) -> list[dict[str, Any]]:
-    """Return one row per topic of the newest closed slice, largest first."""
+def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None = None) -> list[dict[str, Any]]:
+    """Return one row per topic of the slice labelled ``at``, largest first; by default of the newest closed slice.
+
+    Raises
+    ------
+    InputError
+        If there is no such closed slice, or it has no topics; names those that have.
+    """
     reader = _open(run_file, reading)
-    topics = reader.topics(reading)
-    if not len(topics.slice):
+    topics, labels = reader.topics(reading), reader.slice_labels()
+    numbers = {labels[number]: number for number in np.unique(topics.slice).tolist()}
+    if at is None and not numbers:
         return []
-    newest = int(topics.slice.max())
-    label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))[newest]
+    label = list(numbers)[-1] if at is None else at
+    if label not in numbers:
+        from vmfstream.frozen.parts import missing_slice
+
+        raise InputError(f"{run_file}: {missing_slice(label, list(numbers))}")
+    number = numbers[label]
     strongest, given = _words(reader, reading, words), reader.topic_names()
     pinned = set(reader.pinned_topics().tolist())
-    here = np.flatnonzero(topics.slice == newest)
+    here = np.flatnonzero(topics.slice == number)
     (quality, unknown), names = _quality(reader), _names(reader)
     return [
         {
             "topic": int(topics.topic[i]),
-            "name": given.get(int(topics.topic[i])) or names.get((newest, int(topics.topic[i])), ("", ""))[0],
-            "title": names.get((newest, int(topics.topic[i])), ("", ""))[1],
+            "name": given.get(int(topics.topic[i])) or names.get((number, int(topics.topic[i])), ("", ""))[0],
+            "title": names.get((number, int(topics.topic[i])), ("", ""))[1],
             **({"pinned": "pinned" if int(topics.topic[i]) in pinned else ""} if pinned else {}),
             "slice": label,
             "documents": round(float(topics.n[i])),
             "share": round(float(topics.share[i]), 4),
-            **quality.get((newest, int(topics.topic[i])), unknown),
-            "words": strongest.get((newest, int(topics.topic[i])), []),
+            **quality.get((number, int(topics.topic[i])), unknown),
+            "words": strongest.get((number, int(topics.topic[i])), []),
         }
         for i in here[np.argsort(-topics.n[here], kind="stable")]
     ]

@@ -65,11 +65,21 @@ def test_stories_are_shown(run: Run, good: Path, run_file: Path, tmp_path: Path)
     assert rows[0]["title"].startswith("Report ")
     assert len(run("show", run_file, "--stories", "--top", 1, "--json")[1].splitlines()) == 1
     code, _, err = run("show", run_file, "--stories", "--topic", 1)
-    assert (code, "leave --topic and --reading out" in err) == (1, True)
+    assert (code, "leave --topic, --at and --reading out" in err) == (1, True)
     plain = tmp_path / "plain.duckdb"
     assert run("run", good, *COMMAND, "--no-stories", "--out", plain)[0] == 0
     assert "there are no stories" in run("show", plain, "--stories")[1]
     assert count(plain, "story") == 0
+
+
+def test_the_topics_of_an_earlier_slice_are_shown(run: Run, run_file: Path) -> None:
+    newest = [json.loads(line) for line in run("show", run_file, "--json")[1].splitlines()]
+    earlier = [json.loads(line) for line in run("show", run_file, "--at", "2001", "--json")[1].splitlines()]
+    assert {row["slice"] for row in earlier} == {"2001"} != {row["slice"] for row in newest}
+    code, _, err = run("show", run_file, "--at", "1066")
+    assert (code, "no closed slice '1066' with topics" in err) == (1, True)
+    code, _, err = run("show", run_file, "--at", "2001", "--topic", 0)
+    assert (code, "leave one of them out" in err) == (1, True)
 
 
 def test_a_report_tells_what_happened_since(run: Run, run_file: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.unit.runfile.records import of_format
 from vmfstream import TopicTracker, VonMisesFisher, metrics
 from vmfstream.cli.diagnosis import examine
-from vmfstream.cli.topic_table import newest_topics, one_topic
+from vmfstream.cli.topic_table import one_topic, topics_of_slice
 from vmfstream.directional.isotropy import MOST_ROWS, isotropies, isotropy
 from vmfstream.runfile.queries import Reader
 
@@ -133,7 +133,7 @@ def test_a_run_keeps_it_by_topic_and_slice(tracker: TopicTracker, tmp_path: Path
     assert [row["isotropy"] for row in TopicTracker.load(path, embed=vectors).topics()] == [
         row["isotropy"] for row in tracker.topics()
     ]
-    shown = newest_topics(path, 2, "filtered")
+    shown = topics_of_slice(path, 2, "filtered")
     assert sorted(row["isotropy"] for row in shown) == sorted(round(row["isotropy"], 3) for row in rows)
     assert "isotropy" in one_topic(path, shown[0]["topic"], 2, "smoothed")[0]
     (told,) = [check.found for check in examine(path) if check.what == "isotropy"]

@@ -16,7 +16,7 @@ from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
 from vmfstream.cli.console import ShortSlices
 from vmfstream.cli.diagnosis import examine, profile_lines
-from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
+from vmfstream.cli.topic_table import default_reading, newest_stories, one_topic, topics_of_slice
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
 from vmfstream.engine.loop.settings import Progress
@@ -38,7 +38,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_newest_slice_largest_topic_first(run_file: Path) -> None:
-    rows = newest_topics(run_file, words=8, reading="filtered")
+    rows = topics_of_slice(run_file, words=8, reading="filtered")
     assert [row["slice"] for row in rows] == ["2003"] * 3
     assert [row["documents"] for row in rows] == [15] * 3
     assert sorted(row["topic"] for row in rows) == [0, 1, 2]
@@ -46,11 +46,21 @@ def test_the_newest_slice_largest_topic_first(run_file: Path) -> None:
     assert sorted(map(sorted, (row["words"] for row in rows))) == sorted(map(sorted, SUBJECTS))
 
 
+def test_the_topics_of_an_earlier_slice(run_file: Path) -> None:
+    rows = topics_of_slice(run_file, words=8, reading="filtered", at="2001")
+    assert [(row["slice"], row["documents"]) for row in rows] == [("2001", 14), ("2001", 13), ("2001", 13)]
+
+
+def test_a_slice_that_is_not_there_names_those_that_are(run_file: Path) -> None:
+    with pytest.raises(InputError, match="no closed slice '1999' with topics; there are: from 2001 to 2003"):
+        topics_of_slice(run_file, words=8, reading="filtered", at="1999")
+
+
 def test_sizes_decide_the_order(tmp_path: Path) -> None:
     uneven = [item for i, item in enumerate(years({2001: 90})) if i % 3 == 1 or i % 9 == 0 or i % 18 == 2]
     path = tmp_path / "run.duckdb"
     follow(MemorySource(uneven), FieldCodec(), RunFile(path), SETTINGS)
-    rows = newest_topics(path, words=1, reading="filtered")
+    rows = topics_of_slice(path, words=1, reading="filtered")
     assert [row["documents"] for row in rows] == [30, 10, 5]
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
 
@@ -98,9 +108,9 @@ def test_a_run_file_without_smoothed_topics_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     RunFile(path)
     assert default_reading(path) == "filtered"
-    assert newest_topics(path, words=5, reading="filtered") == []
+    assert topics_of_slice(path, words=5, reading="filtered") == []
     with pytest.raises(InputError, match="smoothed"):
-        newest_topics(path, words=5, reading="smoothed")
+        topics_of_slice(path, words=5, reading="smoothed")
     with pytest.raises(InputError, match="none yet"):
         one_topic(path, 0, words=5, reading="filtered")
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from tests.unit.runfile.records import of_format
 from vmfstream import metrics
-from vmfstream.cli.topic_table import newest_topics
+from vmfstream.cli.topic_table import topics_of_slice
 from vmfstream.runfile.queries import Reader
 from vmfstream.text.coherence import cooccurrence
 from vmfstream.text.counts import Counts
@@ -125,7 +125,7 @@ def test_a_run_keeps_them_by_topic_and_slice(tmp_path: Path) -> None:
     for name in ("npmi", "c_v", "diversity"):
         assert getattr(frame, name).tolist() == [row[name] for row in tracker.topics()]
     assert np.isnan(frame.isotropy).all()  # documents are words
-    assert "isotropy" not in newest_topics(tmp_path / "run.duckdb", 2, "filtered")[0]
+    assert "isotropy" not in topics_of_slice(tmp_path / "run.duckdb", 2, "filtered")[0]
 
 
 def test_a_run_file_of_before_knows_none(tmp_path: Path) -> None:
