@@ -35,6 +35,7 @@ PUBLIC: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "VMFMixture",
             "SphericalCauchyMixture",
             "WatsonMixture",
+            "VMFHiddenMarkovModel",
             "SphericalKMeans",
             "FrequencySensitiveKMeans",
             "DiametricalKMeans",

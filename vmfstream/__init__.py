@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.cauchy import SphericalCauchyMixture
     from vmfstream.estimators.chunked import chunked
     from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
+    from vmfstream.estimators.hidden_markov import VMFHiddenMarkovModel
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
@@ -86,6 +87,7 @@ __all__ = [
     "StoryMixture",
     "TemporalVMFMixture",
     "TopicTracker",
+    "VMFHiddenMarkovModel",
     "VMFMixture",
     "VonMisesFisher",
     "Watson",
@@ -114,6 +116,7 @@ _HOMES = {
     "StoryMixture": "vmfstream.estimators.stories",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",
     "TopicTracker": "vmfstream.topic_tracker.tracker",
+    "VMFHiddenMarkovModel": "vmfstream.estimators.hidden_markov",
     "VMFMixture": "vmfstream.estimators.mixtures",
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",

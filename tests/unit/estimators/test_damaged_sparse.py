@@ -31,6 +31,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "OnlineVMFMixture": lambda: vmfstream.OnlineVMFMixture(3),
     "StoryMixture": vmfstream.StoryMixture,
     "TemporalVMFMixture": lambda: vmfstream.TemporalVMFMixture(3),
+    "VMFHiddenMarkovModel": lambda: vmfstream.VMFHiddenMarkovModel(3),
     "WatsonMixture": lambda: vmfstream.WatsonMixture(3),
     "DiametricalKMeans": lambda: vmfstream.DiametricalKMeans(3),
     "DirichletVMFAdmixture": lambda: vmfstream.DirichletVMFAdmixture(3),

@@ -21,6 +21,7 @@ from vmfstream import (
     OnlineVMFMixture,
     SphericalKMeans,
     TemporalVMFMixture,
+    VMFHiddenMarkovModel,
     VMFMixture,
     WatsonMixture,
 )
@@ -34,6 +35,7 @@ FLAT = [
     BayesianVMFMixture(),
     DirichletProcessVMFMixture(),
     TemporalVMFMixture(),
+    VMFHiddenMarkovModel(),
 ]
 
 

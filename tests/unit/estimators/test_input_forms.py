@@ -23,6 +23,7 @@ from vmfstream import (
     SphericalKMeans,
     StoryMixture,
     TemporalVMFMixture,
+    VMFHiddenMarkovModel,
     VMFMixture,
     WatsonMixture,
 )
@@ -44,6 +45,7 @@ ESTIMATORS: dict[str, Any] = {
     "TemporalVMFMixture meanfield": lambda: TemporalVMFMixture(
         3, inference="meanfield", proportions="logistic-normal", random_state=0
     ),
+    "VMFHiddenMarkovModel": lambda: VMFHiddenMarkovModel(3, random_state=0),
     "VMFMixture": lambda: VMFMixture(3, random_state=0),
     "WatsonMixture": lambda: WatsonMixture(3, random_state=0),
 }

@@ -21,6 +21,7 @@ from vmfstream import (
     HierarchicalVMFMixture,
     SphericalKMeans,
     TemporalVMFMixture,
+    VMFHiddenMarkovModel,
     VMFMixture,
     WatsonMixture,
 )
@@ -32,6 +33,7 @@ ITERATE = [
     VMFMixture(4, assignment="hybrid", concentration="own"),
     SphericalKMeans(4),
     FrequencySensitiveKMeans(4),
+    VMFHiddenMarkovModel(4),
     WatsonMixture(4),
     WatsonMixture(4, assignment="hard"),
     DiametricalKMeans(4),
@@ -95,7 +97,15 @@ def test_own_concentrations_are_found_however_few_the_sweeps(max_iter: int) -> N
 
 
 @pytest.mark.parametrize(
-    "kind", [VMFMixture, WatsonMixture, SphericalKMeans, FrequencySensitiveKMeans, DiametricalKMeans]
+    "kind",
+    [
+        VMFMixture,
+        VMFHiddenMarkovModel,
+        WatsonMixture,
+        SphericalKMeans,
+        FrequencySensitiveKMeans,
+        DiametricalKMeans,
+    ],
 )
 def test_fewer_directions_than_clusters_warn(kind: Any) -> None:
     x = np.repeat(np.eye(4), 5, axis=0)

@@ -21,6 +21,7 @@ from vmfstream import (
     SphericalCauchyMixture,
     SphericalKMeans,
     TemporalVMFMixture,
+    VMFHiddenMarkovModel,
     VMFMixture,
     WatsonMixture,
 )
@@ -255,6 +256,7 @@ def test_the_first_e_step_is_that_of_the_given_weights() -> None:
         (VMFMixture(3), "nats a row"),
         (WatsonMixture(3), "nats a row"),
         (SphericalCauchyMixture(3), "nats a row"),
+        (VMFHiddenMarkovModel(3), "nats a row"),
         (SphericalKMeans(3), "mean cosine"),
         (FrequencySensitiveKMeans(3), "mean cosine"),
         (FrequencySensitiveKMeans(3, mode="online"), "mean cosine"),
