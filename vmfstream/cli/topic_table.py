@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,8 @@ def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None
     return [
         {
             "topic": int(topics.topic[i]),
-            "name": given.get(int(topics.topic[i])) or names.get((number, int(topics.topic[i])), ("", ""))[0],
-            "title": names.get((number, int(topics.topic[i])), ("", ""))[1],
+            "name": given.get(int(topics.topic[i])) or names(number, int(topics.topic[i]))[0],
+            "title": names(number, int(topics.topic[i]))[1],
             **({"pinned": "pinned" if int(topics.topic[i]) in pinned else ""} if pinned else {}),
             "slice": label,
             "documents": round(float(topics.n[i])),
@@ -79,8 +80,8 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
     return [
         {
             "slice": label[int(topics.slice[i])],
-            "name": names.get((int(topics.slice[i]), topic), ("", ""))[0],
-            "title": names.get((int(topics.slice[i]), topic), ("", ""))[1],
+            "name": names(int(topics.slice[i]), topic)[0],
+            "title": names(int(topics.slice[i]), topic)[1],
             "documents": round(float(topics.n[i])),
             "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
             **quality.get((int(topics.slice[i]), topic), unknown),
@@ -136,11 +137,17 @@ def _quality(reader: Reader) -> tuple[dict[tuple[int, int], dict[str, float | No
     return known, dict.fromkeys(names)
 
 
-def _names(reader: Reader) -> dict[tuple[int, int], tuple[str, str]]:
-    """Return names and titles of topics by slice and topic."""
+def _names(reader: Reader) -> Callable[[int, int], tuple[str, str]]:
+    """Return a function from slice and topic to name and title.
+
+    A smoothed topic may be told in slices that ended before it was found: there it has its first name.
+    """
     frame = reader.names()
+    named = list(zip(frame.name.tolist(), frame.title.tolist(), strict=True))
     keys = zip(frame.slice.tolist(), frame.topic.tolist(), strict=True)
-    return dict(zip(keys, zip(frame.name.tolist(), frame.title.tolist(), strict=True), strict=True))
+    known = dict(zip(keys, named, strict=True))
+    first = dict(reversed(list(zip(frame.topic.tolist(), named, strict=True))))
+    return lambda slice_, topic: known.get((slice_, topic)) or first.get(topic, ("", ""))
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

@@ -99,6 +99,18 @@ def test_one_topic_over_time(run_file: Path) -> None:
         assert all(len(row["words"]) == 5 for row in rows)
 
 
+def test_a_topic_told_before_it_was_found_has_its_first_name(run_file: Path, tmp_path: Path) -> None:
+    """The smoothed reading tells a topic in slices that ended before the warm-up gave it its number."""
+    path = tmp_path / "run.duckdb"
+    shutil.copy(run_file, path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update topic_name set name = 'first' where slice = (select min(slice) + 1 from topic_name)")
+        connection.execute("delete from topic_name where slice = (select min(slice) from topic_name)")
+    rows = one_topic(path, 1, words=5, reading="smoothed")
+    assert [row["name"] for row in rows][:2] == ["first", "first"] != [row["name"] for row in rows][1:]
+    assert {row["name"] for row in topics_of_slice(path, 5, "smoothed", "2001")} == {"first"}
+
+
 def test_an_unknown_topic_names_the_known(run_file: Path) -> None:
     with pytest.raises(InputError, match="no topic 17; topics: 0, 1, 2"):
         one_topic(run_file, 17, words=5, reading="filtered")
