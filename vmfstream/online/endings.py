@@ -1,4 +1,7 @@
-"""The end of a topic: each of its documents in the window goes to the topic that explains it best."""
+"""The end of a topic: each of its documents in the window goes to the topic that explains it best.
+
+Topics without any document end by themselves.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from vmfstream.online.belief import belief_of
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import rearranged
+from vmfstream.records import Event
 
 
 def with_topic_ended(
@@ -49,3 +53,26 @@ def with_topic_ended(
             w = w.with_memberships(resp, np.unique(best))
         window.append(w)
     return replace(left, window=tuple(window))
+
+
+def with_empty_ended(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) -> tuple[TrackState, list[Event]]:
+    """End topics that had no document in any slice, as where the first fits were given more topics than there are.
+
+    Not during the warm-up, nor those that people have pinned or named, whose documents may come later. The events tell
+    for how many slices, those of the window at most, there was none. ``state``, ``settings`` and ``pairs`` are as in
+    `with_topic_ended`.
+    """
+    if state.life is None or state.warm_up:
+        return state, []
+    n = (state.n_past + filtering.counts(state.window, state.kp))[: state.k]
+    empty = (n < settings.dormancy.least_documents) & ~state.by_hand.are_pinned(state.ids)
+    columns = np.flatnonzero(empty)[: state.k - 1]  # one topic stays
+    since = np.maximum(state.life.alive_since[columns], state.window[0].index if state.window else state.slice)
+    silent = np.maximum(state.slice - since, 1).tolist()
+    events = [
+        Event("ended", topic, value=float(slices))
+        for topic, slices in zip(state.ids[columns].tolist(), silent, strict=True)
+    ]
+    for column in columns[::-1].tolist():
+        state = with_topic_ended(state, column, pairs, settings)
+    return state, events

@@ -23,10 +23,10 @@ def with_mergers(
 ) -> tuple[TrackState, list[Event]]:
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
 
-    The evidence depends on the beliefs alone, which decay. So the newest slices, as many as hold ``least_judged``
-    documents, must not lose more nats by the merger than the evidence gains, and a slice without documents, in which
-    beliefs only decay, merges nothing. ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow
-    its topics.
+    The evidence depends on the beliefs alone, which decay, and on what it took to learn two means instead of one. So
+    the newest slices, as many as hold ``least_judged`` documents, must not lose more nats by the merger than the
+    evidence gains, nor more than ``document_gain`` each; and a slice without documents, in which beliefs only decay,
+    merges nothing. ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow its topics.
     """
     events: list[Event] = []
     pairs = TopicPairs(settings) if pairs is None else pairs
@@ -42,7 +42,7 @@ def with_mergers(
         ahead = _ahead(state, settings) if ahead is None else ahead
         into, gone = _ordered(state, pair)
         merged = _merged(ahead, into, gone, settings)
-        if merged.density + speaking[pair] < ahead.density:
+        if merged.density + min(speaking[pair], settings.mergers.document_gain * ahead.documents) < ahead.density:
             speaking[pair], refused = -np.inf, refused + 1
             continue
         state, merger = merge_pair(state, pair, evidence, cosine)
@@ -65,7 +65,7 @@ def _merging_gain(
 class _Ahead(NamedTuple):
     """What came before the slices from ``first`` on predicts: data parts ``p`` (D, kp), documents by topic ``n`` (kp,).
 
-    ``density`` is the log-density of the documents of those slices under it.
+    ``density`` is the log-density of the documents of those slices under it, and ``documents`` their number.
     """
 
     state: TrackState
@@ -73,6 +73,7 @@ class _Ahead(NamedTuple):
     p: Matrix
     n: Vector
     density: float
+    documents: int
 
 
 def _ahead(state: TrackState, settings: TrackerSettings) -> _Ahead:
@@ -84,7 +85,7 @@ def _ahead(state: TrackState, settings: TrackerSettings) -> _Ahead:
     before = filtering.statistics(state)[:first]
     p = filtering.predicted(state, before, state.leader, settings, lengths=False).matrix()
     n = state.n_past + filtering.counts(state.window[:first], state.kp)
-    return _Ahead(state, first, p, n, _density(state, first, p, n, settings))
+    return _Ahead(state, first, p, n, _density(state, first, p, n, settings), found)
 
 
 def _merged(ahead: _Ahead, into: int, gone: int, settings: TrackerSettings) -> _Ahead:
@@ -105,7 +106,7 @@ def _merged(ahead: _Ahead, into: int, gone: int, settings: TrackerSettings) -> _
     )
     inside = (w.resp[:, pair].sum(axis=1) for w in state.window[:first])
     n[column] = state.n_past[pair].sum() + sum(float(resp.sum(dtype=np.float64)) for resp in inside)
-    return _Ahead(one, first, p, n, _density(one, first, p, n, settings))
+    return ahead._replace(state=one, p=p, n=n, density=_density(one, first, p, n, settings))
 
 
 def _density(state: TrackState, first: int, p: Matrix, n: Vector, settings: TrackerSettings) -> float:

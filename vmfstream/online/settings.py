@@ -186,6 +186,7 @@ class DormancySettings:
     dormant_below : share of the expected documents below which a topic becomes dormant.
     active_above : share of the expected documents above which it becomes active again.
     least_waking : documents in the recent slices without which no topic becomes active again.
+    least_documents : documents of all slices together without which a topic ends: it has none.
     """
 
     recent_slices: int = 3
@@ -196,6 +197,7 @@ class DormancySettings:
     dormant_below: float = 0.1
     active_above: float = 0.5
     least_waking: float = 3.0
+    least_documents: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +210,11 @@ class MergerSettings:
     least_documents : documents that each of the two must have.
     document_gain : nats by which a topic must explain each of its documents in the window better than its neighbour
         would. More topics always explain text a little better; readers want few. Dormant topics have no documents to
-        explain.
+        explain. A merger may not cost the newest documents more than as many nats each either: in long texts, which
+        take hundreds of nats to learn a mean, the evidence for one topic outweighs all that two are worth later (UN
+        speeches, on which this was found: 1,162 nats without, 1,194 with).
     most_refused : pairs of topics of one slice that may be tried in vain.
-    least_judged : documents of the newest slices, at least, that say whether a merger loses more than it gains.
+    least_judged : documents of the newest slices, at least, that say whether a merger loses more than it may.
     crowded_cosine : cosine of two topics above which they may become one only to make room. Topics farther apart are
         worth their slots for longer than the news that would take one (New York Times: 2 nats per document).
     """

@@ -29,6 +29,7 @@ from vmfstream.online.belief import (
 )
 from vmfstream.online.decisions import with_decisions
 from vmfstream.online.drift import with_alarms
+from vmfstream.online.endings import with_empty_ended
 from vmfstream.online.filtering import anchored, counts, statistics
 from vmfstream.online.identity import with_other_numbers, with_told, without_told
 from vmfstream.online.matching import with_refit
@@ -258,10 +259,11 @@ def close(
 
 
 def _fewer(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) -> tuple[TrackState, list[Event]]:
-    """Merge topics that are one, then judge those whose trial is over."""
+    """End topics without documents, merge those that are one, then judge those whose trial is over."""
+    state, ended = with_empty_ended(state, settings, pairs)
     state, merged = with_mergers(state, settings, pairs)
     state, judged = lifecycle.with_trials_ended(state, settings, pairs)
-    return state, [*merged, *judged]
+    return state, [*ended, *merged, *judged]
 
 
 def _settled(state: TrackState) -> TrackState:

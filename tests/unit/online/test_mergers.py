@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.unit.online.streams import LIVING, follow, story
-from vmfstream.online.mergers import _ahead, _merged, _ordered, merge_pair
-from vmfstream.online.state import TrackState
+from vmfstream.online.mergers import _ahead, _merged, _ordered, merge_pair, with_mergers
+from vmfstream.online.state import TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topic
 
@@ -41,3 +41,20 @@ def test_a_merger_that_is_tried_predicts_what_the_merger_does(ended: TrackState)
         np.testing.assert_array_equal(tried.n, done.n)
         assert tried.density == done.density
         assert tried.density != ahead.density
+
+
+class Convinced(TopicPairs):
+    """Evidence that speaks for every merger, however much the newest documents lose."""
+
+    def evidence(self, state: TrackState, topic: int | None = None) -> tuple[Vector, Vector]:
+        return np.full((state.k, state.k), 1e6), np.ones((state.k, state.k))
+
+
+@pytest.mark.parametrize(("gain", "happens"), [(1.0, False), (1e6, True)])
+def test_no_evidence_outweighs_what_the_newest_documents_lose(ended: TrackState, gain: float, happens: bool) -> None:
+    settings = replace(SETTINGS, mergers=replace(SETTINGS.mergers, document_gain=gain))
+    state, events = with_mergers(ended, settings, Convinced(settings))
+    assert bool(events) == (state.k < ended.k) == happens
+    ahead = _ahead(ended, settings)
+    lost = [ahead.density - _merged(ahead, 0, other, settings).density for other in (1, 2, 3)]
+    assert min(lost) > ahead.documents >= settings.mergers.least_judged
