@@ -332,6 +332,12 @@ def _unit(X: Any) -> tuple[Rows, NDArray[np.bool_]]:
     return unit_rows(X)
 
 
+def check_draws(n_samples: Any) -> None:
+    """Raise ValueError unless ``n_samples`` is an integer of at least 1."""
+    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        raise ValueError(f"n_samples: expected an integer of at least 1, got {n_samples!r}")
+
+
 def labels_of(scores: NDArray[Any], empty: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the column of the largest score of every row, -1 for ``empty`` rows."""
     return np.where(empty, -1, scores.argmax(axis=1)).astype(np.int64)

@@ -15,6 +15,7 @@ from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import (
     ITERATION,
     SphereEstimator,
+    check_draws,
     components_by_rows,
     occupied_first,
     padded_columns,
@@ -246,8 +247,7 @@ class VMFHiddenMarkovModel(SphereEstimator):
             If ``n_samples`` is no integer of at least 1.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise ValueError(f"n_samples: expected an integer of at least 1, got {n_samples!r}")
+        check_draws(n_samples)
         rng = self._rng()
         states = np.empty(n_samples, np.int64)
         probabilities = self.startprob_

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.params import Mixture
-from vmfstream.estimators.base import Documents, MixtureEstimator, Run
+from vmfstream.estimators.base import Documents, MixtureEstimator, Run, check_draws
 from vmfstream.estimators.distinct import distinct
 from vmfstream.estimators.parameters import Array, Domain, Either, Flag, Function, Nothing
 from vmfstream.estimators.starts import own_starts, shares_given
@@ -105,8 +105,7 @@ class LikelihoodMixture(MixtureEstimator):
             If ``n_samples`` is no integer of at least 1.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise ValueError(f"n_samples: expected an integer of at least 1, got {n_samples!r}")
+        check_draws(n_samples)
         rng = self._rng()
         counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
         parts = [self._component(k).rvs(int(n), rng) for k, n in enumerate(counts)]
