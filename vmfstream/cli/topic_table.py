@@ -74,8 +74,7 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
     if not len(here):
         known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
         raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
-    label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))
-    strongest = _words(reader, reading, words)
+    label, strongest = reader.slice_labels(), _words(reader, reading, words)
     (quality, unknown), names = _quality(reader), _names(reader)
     return [
         {

@@ -15,6 +15,7 @@ from vmfstream.directional.kernels import zeros
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.belief import belief_of
+from vmfstream.online.mergers import counts
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import rearranged
@@ -64,8 +65,7 @@ def with_empty_ended(state: TrackState, settings: TrackerSettings, pairs: TopicP
     """
     if state.life is None or state.warm_up:
         return state, []
-    n = (state.n_past + filtering.counts(state.window, state.kp))[: state.k]
-    empty = (n < settings.dormancy.least_documents) & ~state.by_hand.are_pinned(state.ids)
+    empty = (counts(state) < settings.dormancy.least_documents) & ~state.by_hand.are_pinned(state.ids)
     columns = np.flatnonzero(empty)[: state.k - 1]  # one topic stays
     since = np.maximum(state.life.alive_since[columns], state.window[0].index if state.window else state.slice)
     silent = np.maximum(state.slice - since, 1).tolist()

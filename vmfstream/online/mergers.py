@@ -151,5 +151,4 @@ def merge_pair(
 
 def counts(state: TrackState) -> Vector:
     """Documents of every topic so far, (K,)."""
-    inside = sum((w.resp.sum(axis=0, dtype=np.float64) for w in state.window), np.zeros(state.kp))
-    return np.asarray((state.n_past + inside)[: state.k])
+    return np.asarray((state.n_past + filtering.counts(state.window, state.kp))[: state.k])
