@@ -257,18 +257,16 @@ class DriftSettings:
     Attributes
     ----------
     history : newest documents whose scores on arrival are watched.
-    false_alarm : chance of a false alarm of one watch, the delta of ADWIN.
+    false_alarm : chance of a false alarm of one watch at the end of one slice, at most: the delta of ADWIN.
     least_documents : documents without which nothing is watched.
-    spreads : width, in interquartile ranges around the median, of the scores that ADWIN gets; it wants numbers in
-        [0, 1].
-    looks : most looks at a watch while its history is renewed once.
+    spreads : width, in interquartile ranges around the median, of the scores that are compared: they are scaled to
+        [0, 1], and those outside are taken for 0 or 1.
     """
 
     history: int = 5000
     false_alarm: float = 2e-3
     least_documents: int = 60
     spreads: float = 4.0
-    looks: int = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,24 +64,82 @@ def test_terms_that_enter_and_leave() -> None:
         terms(before, after[:5], 3)
 
 
-@pytest.mark.parametrize("shift", [-2.0, 2.0])
-def test_a_change_is_reported_when_it_shows(shift: float) -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(100.0, 2.0, 600)
-    scores[500:] += shift * 2.0
-    every = np.ones(600, np.bool_)
-    change = detect_change(scores, np.arange(600) >= 500, every, RULES)
-    assert change == pytest.approx(scores[500:].mean() - scores[:500].mean())
-    assert detect_change(scores[:500], np.arange(500) >= 400, every[:500], RULES) is None
-    longer = np.append(scores, rng.normal(100.0 + shift * 2.0, 2.0, 50))
-    assert detect_change(longer, np.arange(650) >= 600, np.ones(650, np.bool_), RULES) is None  # it was reported before
+SLICES = np.repeat(np.arange(12), 50)
+
+
+@pytest.mark.parametrize("shift", [-4.0, 4.0])
+def test_a_change_is_told_from_its_slice_on(shift: float) -> None:
+    scores = np.random.default_rng(0).normal(100.0, 2.0, 600)
+    scores[500:] += shift
+    change = detect_change(scores, SLICES, RULES)
+    assert change is not None
+    assert change.since == 10
+    assert change.difference == pytest.approx(scores[500:].mean() - scores[:500].mean())
+    assert detect_change(scores[:500], SLICES[:500], RULES) is None
+    assert detect_change(scores[500:], SLICES[500:], RULES) is None
+
+
+def test_changes_are_bounded_as_in_the_paper() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0.0, 1.0, 600) + np.where(SLICES >= 7, 0.5, 0.0)
+    low, middle, high = np.percentile(scores, [25, 50, 75])
+    scaled = np.clip((scores - middle) / (4.0 * (high - low)) + 0.5, 0.0, 1.0)
+    excess = {}
+    for slice in range(1, 12):
+        old, new = scaled[slice > SLICES], scaled[slice <= SLICES]
+        harmonic = 1.0 / (1.0 / len(old) + 1.0 / len(new))
+        share = RULES.false_alarm / math.log(600)  # of the allowed false alarms, for one of the moments
+        bound = math.sqrt(2.0 / harmonic * scaled.var() * math.log(2.0 / share))
+        bound += 2.0 / (3.0 * harmonic) * math.log(2.0 / share)
+        excess[slice] = abs(old.mean() - new.mean()) - bound
+    change = detect_change(scores, SLICES, RULES)
+    assert change is not None
+    assert change.since == max(excess, key=excess.__getitem__)
+    barely = min(0.5, RULES.false_alarm)
+    while detect_change(scores, SLICES, replace(RULES, false_alarm=barely)) is not None:
+        barely /= 1.1
+    rest = math.log(600) / barely
+    assert barely < RULES.false_alarm / 1.1
+    harmonic = 1.0 / (1.0 / (50 * change.since) + 1.0 / (600 - 50 * change.since))
+    at = change.since <= SLICES
+    bound = math.sqrt(2.0 / harmonic * scaled.var() * math.log(2.0 * rest))
+    bound += 2.0 / (3.0 * harmonic) * math.log(2.0 * rest)
+    assert abs(scaled[at].mean() - scaled[~at].mean()) == pytest.approx(bound, rel=0.01)
+
+
+def test_changes_are_found_no_later_than_by_adwin() -> None:
+    from river.drift import ADWIN
+
+    own, adwin = [], []
+    for seed in range(12):
+        scores = np.random.default_rng(seed).normal(size=600) + np.where(SLICES >= 6, 0.6, 0.0)
+        ends = [t for t in range(1, 12) if detect_change(scores[t >= SLICES], SLICES[t >= SLICES], RULES) is not None]
+        own.append(min(ends, default=12))
+        watch: Any = ADWIN(delta=RULES.false_alarm, clock=1)  # type: ignore[no-untyped-call]
+        low, middle, high = np.percentile(scores, [25, 50, 75])
+        found = 600
+        for i, value in enumerate(np.clip((scores - middle) / (4.0 * (high - low)) + 0.5, 0.0, 1.0).tolist()):
+            watch.update(value)
+            if watch.drift_detected:
+                found = min(found, i)
+        adwin.append(found // 50)
+    assert min(own) >= 6
+    assert np.mean(own) <= np.mean(adwin)
+
+
+def test_steady_scores_raise_no_alarm() -> None:
+    for seed in range(200):
+        scores = np.random.default_rng(seed).standard_t(3, 600)
+        assert detect_change(scores, SLICES, RULES) is None
 
 
 def test_what_cannot_change_is_not_watched() -> None:
-    every = np.ones(100, np.bool_)
-    assert detect_change(np.ones(100), every & (np.arange(100) > 50), every, RULES) is None
-    assert detect_change(np.zeros(0), every[:0], every[:0], RULES) is None
-    assert detect_change(np.arange(30.0), np.arange(30) > 5, every[:30], RULES) is None
+    assert detect_change(np.ones(100), SLICES[:100], RULES) is None
+    assert detect_change(np.zeros(0), SLICES[:0], RULES) is None
+    assert detect_change(np.arange(100.0), np.zeros(100, np.int64), RULES) is None  # nothing older
+    shifted = np.random.default_rng(0).normal(0.0, 1.0, 600) + np.where(SLICES >= 6, 1.0, 0.0)
+    assert detect_change(shifted, SLICES, replace(RULES, least_documents=601)) is None
+    assert detect_change(shifted, SLICES, replace(RULES, least_documents=600)) is not None
 
 
 def test_quiet_topics_raise_no_alarm_and_turned_ones_do() -> None:
