@@ -223,7 +223,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         self._store, checkpoint = store, store.resume()
         self._source = ManualSource(0 if checkpoint is None else checkpoint.position.get(PART, 0))
         self._source.closed = checkpoint is not None and checkpoint.finished
-        cut = self._run.engine()
+        cut = replace(self._run.engine(), patience=0.0)  # nothing is added while a call lasts
         self._model = TrackerModel(self._track)
         self._encoder, self._reader = (self._run.encoder(self._cut, self._embed) for _ in range(2))
         self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0

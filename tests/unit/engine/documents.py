@@ -62,7 +62,7 @@ def engine(
     codec: FieldCodec | None = None,
     assigned: Assigned | None = None,
     threads: int = 1,
-    cold_starts: int = 5,
+    cold_starts: int = 2,
     **settings: Any,
 ) -> Engine:
     """An engine over a list or a source."""

@@ -81,7 +81,7 @@ def ranged(
     topics: int = 3,
     window: int | None = None,
     range_messages: int = 100,
-    cold_starts: int = 5,
+    cold_starts: int = 2,
     **settings: Any,
 ) -> Engine:
     """An engine over parts."""

@@ -16,6 +16,7 @@ from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
 from vmfstream.errors import InputError
 from vmfstream.topic_tracker import tracker as module
+from vmfstream.topic_tracker.manual_source import ManualSource
 
 TEXTS = [document(i, 0)["text"] for i in range(60)]
 
@@ -261,3 +262,18 @@ def test_a_tracker_without_documents_says_so() -> None:
     tracker = TopicTracker(topics=2).learn(["cat fur", "ship sea"] * 9, 2001)
     with pytest.raises(InputError, match="keeps no documents; make one with documents=True"):
         tracker.documents()
+
+
+def test_nothing_is_waited_for_that_cannot_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    poll = ManualSource.poll
+
+    def counted(self: ManualSource, limit: int, timeout: float) -> Any:
+        asked.append(limit)
+        return poll(self, limit, timeout)
+
+    monkeypatch.setattr(ManualSource, "poll", counted)
+    tracker = TopicTracker(topics=2, slices="year").learn(["cat fur paw"], 2001)
+    tracker.learn(["ship sea harbour"], 2001).learn(["cat paw"], 2019)  # 18 years ahead, and the last
+    assert tracker.rejected == []
+    assert len(asked) < 12

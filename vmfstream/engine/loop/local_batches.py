@@ -24,10 +24,6 @@ Assigned = Callable[[Documents, NDArray[np.int64]], None]
 """
 
 
-_SOON = 1.0
-"""Seconds to wait for a message that tells whether a time is right."""
-
-
 class LocalBatches:
     """Reads a source in its order and learns batch by batch; see `vmfstream.engine.loop.engine.Batches`.
 
@@ -134,15 +130,13 @@ class LocalBatches:
         if self._settings.slices.documents:
             return
         since, begin = time.monotonic(), NOT_BEGUN if open_slice is None else open_slice
-        while (
-            doubt.open(self._chunk.columns.slice[self._next :], begin)
-            and not (self._reader.exhausted or stop())
-            and time.monotonic() - since < _SOON
-        ):
+        while doubt.open(self._chunk.columns.slice[self._next :], begin) and not (self._reader.exhausted or stop()):
             more = self._reader.read()
             if len(more):
                 self._chunk = self._chunk.between(self._next, len(self._chunk)).joined(more)
                 since, self._next = time.monotonic(), 0
+            elif time.monotonic() - since >= self._settings.patience:
+                break
 
     def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
         """Wait for messages, or find that the epoch is over."""

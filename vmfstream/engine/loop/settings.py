@@ -23,6 +23,7 @@ class EngineSettings:
     linger : seconds after which an epoch that has documents is closed although more could come; None waits.
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is only believed if the next
         documents agree, see `vmfstream.engine.loop.admission.Doubt`.
+    patience : seconds to wait for documents that tell whether a time is right; 0 where none can come meanwhile.
     empty_slices : slices without documents that are ended one after the other; of a longer silence the rest is skipped
         and has no rows.
     remembered_ids : documents after which a repeated id is no longer recognised.
@@ -47,6 +48,7 @@ class EngineSettings:
     batch_characters: int = 50_000_000
     linger: float | None = None
     max_gap: int = 16
+    patience: float = 1.0
     empty_slices: int = 16
     remembered_ids: int = 65_536
     epoch_words: int = 20
