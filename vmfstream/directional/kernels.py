@@ -13,8 +13,8 @@ which for the mixture of von Mises-Fisher distributions is of degree one: ``coef
 A document without any word carries no direction: its label is -1, its log-likelihood 0, its responsibilities are zero,
 and it enters no sum. The same holds for a document whose scores are not finite.
 
-Sparse documents are scored in exactly ``threads`` chunks of rows, one thread each; their sums over words are then made
-in as many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
+Many sparse documents are scored in ``threads`` chunks of rows, one thread each; their sums over words are then made in
+as many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
 Results do not depend on timing, and on ``threads`` only by the rounding of ``nk`` and ``q``.
 """
 
@@ -50,6 +50,10 @@ from vmfstream.directional.simd import NARROW
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
 _FEW = 8  # times as many responsibilities as are not zero, from which on a matrix product takes longer
 _PAGE = 2**21  # bytes of a large page of memory
+
+WORTH_SHARING = 2_000_000
+"""Products of coordinates and topics, about a millisecond's work, from which on threads share documents: to hand fewer
+over takes longer than to score them."""
 
 
 class Responsibilities(NamedTuple):
@@ -156,7 +160,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     m : ndarray, shape (d, kp)
         Topics in columns, C-contiguous, of the dtype of ``x``.
     threads : int
-        Chunks, and threads, for a sparse ``x``.
+        Most threads, and chunks, for a sparse ``x``.
 
     Returns
     -------
@@ -176,6 +180,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
         product: NDArray[Any] = x @ m
         return product
     out = np.zeros((x.shape[0], m.shape[1]), m.dtype)
+    threads = _shared_by(threads, x, m.shape[1])
     _run(dots_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, out)
     return out
 
@@ -205,7 +210,7 @@ def posterior(
     k : int
         Number of topics; columns of ``m`` from ``k`` on are not looked at.
     threads : int
-        Chunks, and threads, for a sparse ``x``.
+        Most threads, and chunks, for a sparse ``x``.
 
     Raises
     ------
@@ -225,6 +230,7 @@ def posterior(
     if not isinstance(x, csr_array):
         return _posterior_of(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), polynomial)
     out = _no_responsibilities(x.shape[0], m.shape[1])
+    threads = _shared_by(threads, x, m.shape[1])
     _run(posterior_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
     return out
 
@@ -301,6 +307,7 @@ def labels(
     n = x.shape[0]
     out = Labelled(np.zeros(n), np.full(n, -1, np.int32), np.zeros(n, np.float32))
     if isinstance(x, csr_array):
+        threads = _shared_by(threads, x, m.shape[1])
         _run(label_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, float(beta), *out)
     else:
         label_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, float(beta), *out)
@@ -371,6 +378,7 @@ def posterior_accumulate(
     top = (np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
     row = (np.zeros(n), np.full(n, -1, np.int32), *top, np.full(n, -1, np.int32), np.zeros((n, 2), np.float32))
     if isinstance(x, csr_array):
+        threads = _shared_by(threads, x, kp)
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
 
         def score(block: slice, lists: _Lists) -> None:
@@ -416,7 +424,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     resp : ndarray, shape (n, kp)
         Weights, float32 or float64.
     threads : int
-        Chunks, and threads, for a sparse ``x``.
+        Most threads, and chunks, for a sparse ``x``.
 
     Returns
     -------
@@ -438,6 +446,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
         return product
     resp = np.ascontiguousarray(resp)
+    threads = _shared_by(threads, x, resp.shape[1])
 
     def share(block: slice, lists: _Lists) -> None:
         rows = x.indptr[block.start : block.stop + 1], x.indices
@@ -483,8 +492,17 @@ def _cuts(indices: NDArray[Any], threads: int) -> NDArray[np.int32]:
 
 
 def in_parts(chunk: Callable[..., None], n: int, threads: int, *shared: Any, own: NDArray[Any]) -> None:
-    """Call ``chunk(low, high, own[c], *shared)`` for every part of n rows at once, with one of ``threads`` each."""
+    """Call ``chunk(low, high, own[c], *shared)`` for every part of n rows at once, with one of ``threads`` each.
+
+    Few rows, of as many columns as ``own``, are one part: a number that is moved takes as long as ten products.
+    """
+    threads = threads if 10 * n * own.shape[1] > WORTH_SHARING else 1
     _run(chunk, _parts(n, threads), *shared, own=[(row,) for row in own])
+
+
+def _shared_by(threads: int, x: csr_array, columns: int) -> int:
+    """Return how many of the ``threads`` share the rows of ``x``: one if they are few."""
+    return threads if x.nnz * columns > WORTH_SHARING else 1
 
 
 def _parts(n: int, parts: int) -> list[int]:

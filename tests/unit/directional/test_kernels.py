@@ -40,6 +40,12 @@ def tolerance(dtype: type) -> dict[str, Any]:
     return {"rtol": 1e-10, "atol": 1e-10} if dtype is np.float64 else {"rtol": 1e-4, "atol": 2e-5}
 
 
+@pytest.fixture(autouse=True)
+def any_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads share the few documents of these tests too."""
+    monkeypatch.setattr(kernels, "WORTH_SHARING", -1)
+
+
 every = pytest.mark.parametrize(
     ("k", "dtype", "sparse", "threads"),
     [
@@ -268,6 +274,31 @@ def test_sums_run_over_blocks_and_unsorted_rows(threads: int, monkeypatch: pytes
     resp = kernels.posterior(*case.arguments).resp
     again = kernels.accumulate(case.x, resp, threads=threads)
     np.testing.assert_allclose(again, oracles.accumulate(case.x, resp), rtol=1e-10, atol=1e-12)
+
+
+def test_threads_share_many_documents_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(30, np.float32, n=200)
+    resp = kernels.posterior(*case.arguments).resp
+    parts: list[int] = []
+    run = kernels._run
+
+    def counted(chunk: Any, bounds: Any, *shared: Any, **own: Any) -> None:
+        parts.append(len(bounds) - 1)
+        run(chunk, bounds, *shared, **own)
+
+    def all_of_them() -> set[int]:
+        parts.clear()
+        kernels.dots(case.x, case.m, threads=3)
+        kernels.accumulate(case.x, resp, threads=3)
+        for passed in (kernels.posterior, kernels.labels, kernels.posterior_accumulate):
+            passed(*case.arguments, threads=3)
+        return set(parts)
+
+    monkeypatch.setattr(kernels, "_run", counted)
+    monkeypatch.setattr(kernels, "WORTH_SHARING", case.x.nnz * case.kp)
+    assert all_of_them() == {1}
+    monkeypatch.setattr(kernels, "WORTH_SHARING", case.x.nnz * case.kp - 1)
+    assert all_of_them() == {3}
 
 
 def test_threads_only_change_the_order_of_sums() -> None:

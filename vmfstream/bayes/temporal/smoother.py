@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
@@ -46,15 +45,6 @@ class SmootherModel:
     kappa: KappaModel
     threads: int = 1
     pins: Pins | None = None
-
-    def threads_for(self, x: Rows) -> int:
-        """One for few documents: to hand them over takes longer than to score them."""
-        stored = x.nnz if isinstance(x, csr_array) else x.shape[0] * x.shape[1]
-        return self.threads if stored * len(self.start.squares) > WORTH_SHARING else 1
-
-
-WORTH_SHARING = 2_000_000
-"""Products of coordinates and topics, about a millisecond's work, from which on threads share a slice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +203,7 @@ def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherMo
         squares[t] = (step.after + 2.0 * (back.anchor_products + along) + back.squares)[:k]
         smoothed, cross = back.smoothed(sums, step.rows, columns, k)
         crosses[t] = (step.cross + cross)[:k]
-        resps.append(dots(xs[t].x, smoothed, threads=model.threads_for(xs[t].x)))
+        resps.append(dots(xs[t].x, smoothed, threads=model.threads))
     scales = shrinkage(d, np.sqrt(np.maximum(squares, 0.0)))
     kappa = state.kappa
     if beta >= FROZEN_BELOW:
@@ -285,7 +275,7 @@ def _columns(state: SmootherState, model: SmootherModel, k: int) -> Vector:
 def _statistics(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel) -> tuple[list[SliceSums], Vector]:
     k = state.weights.expected_log.shape[1]
     stats = [
-        SliceSums(part.words, accumulate(part.x, resp, threads=model.threads_for(part.x)))
+        SliceSums(part.words, accumulate(part.x, resp, threads=model.threads))
         for part, resp in zip(xs, state.resps, strict=True)
     ]
     return stats, np.array([resp.sum(axis=0, dtype=np.float64)[:k] for resp in state.resps])
