@@ -68,6 +68,7 @@ app([{command!r}, {str(documents)!r}, "--out", {str(run_file)!r}])
     assert not loaded & NOT_FOR_READING
 
 
+@pytest.mark.thorough
 def test_runs_need_no_machine_learning_packages(tmp_path: Path) -> None:
     documents, run_file = tmp_path / "few.jsonl", tmp_path / "few.duckdb"
     lines = [{"id": str(i), "time": f"199{i // 60}-01-01", "text": ("red wine", "ship sea")[i % 2]} for i in range(300)]

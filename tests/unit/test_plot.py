@@ -92,6 +92,7 @@ def test_figures_are_those_of_the_views(run_file: Path) -> None:
     assert plot.words(run_file, 2, form="heatmap", reading="filtered", width=500, theme="dark").to_json() == expected
 
 
+@pytest.mark.thorough
 def test_former_names_work_and_warn(run_file: Path) -> None:
     with pytest.warns(DeprecationWarning, match="now called plot.neighbours"):
         former = plot.seen_from_here(run_file, 1, "1997 Q1")

@@ -305,6 +305,7 @@ def test_half_requests_hold_no_threads_and_do_not_keep_the_server(kept: Path) ->
         one.close()
 
 
+@pytest.mark.thorough
 def test_the_command_ends_in_two_seconds_with_a_thousand_half_requests(kept: Path) -> None:
     command = [sys.executable, "-m", "vmfstream", "dashboard", str(kept), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:

@@ -457,6 +457,7 @@ def test_smoothed_stories_are_those_of_the_estimator_and_of_a_continued_run() ->
     assert later_stories(store) == told
 
 
+@pytest.mark.thorough
 def test_smoothed_stories_are_in_the_run_file_and_in_python(tmp_path: Path) -> None:
     items = mixed(900)
     path = tmp_path / "run.duckdb"

@@ -196,6 +196,7 @@ for epoch in range(25):
 """
 
 
+@pytest.mark.thorough
 def test_never_sees_half_an_epoch_beside_a_writer(tmp_path: Path) -> None:
     run_file = RunFile(tmp_path / "run.duckdb")
     reader = Reader(run_file.path)

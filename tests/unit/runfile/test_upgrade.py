@@ -76,6 +76,7 @@ def test_batch_fits_read_an_older_file(tmp_path: Path) -> None:
     assert stored.now is not None
 
 
+@pytest.mark.thorough
 def test_a_page_is_made_of_an_older_file(tmp_path: Path) -> None:
     path = unpacked("run", tmp_path)
     page, report = build_page(Reader(path))

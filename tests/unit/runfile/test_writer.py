@@ -66,6 +66,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 def test_killed_at_any_moment_it_holds_whole_epochs(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     rng = np.random.default_rng(5)

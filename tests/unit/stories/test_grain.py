@@ -89,6 +89,7 @@ def test_long_documents_do_not_become_one_story() -> None:
     assert scores[AUTO] > scores[0.15] + 0.2
 
 
+@pytest.mark.thorough
 def test_long_documents_with_few_words_of_their_story_are_not_alone() -> None:
     """A quarter of some 200 words is of the story; half of the documents are of one. A single pass has .973."""
     stream = planted_stories(200, 0.7, 0.25, 200, 1.0, 306)

@@ -170,7 +170,7 @@ def test_a_story_with_heavy_tails_is_a_spherical_cauchy_distribution(grain: floa
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("timed", first_of([True, False]))
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(("grain", "half_life"), [(0.2, 30.0), (0.4, 5.0), ("auto", 30.0)])
 def test_labels_are_those_of_the_formulas(dense: bool, timed: bool, signed: bool, grain: Any, half_life: float) -> None:
@@ -234,7 +234,7 @@ def test_long_documents_are_judged_twice_by_the_formulas(timed: bool) -> None:
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("timed", first_of([True, False]))
 @pytest.mark.parametrize(("half_life", "least"), [(60.0, 1), (150.0, 3)])
 def test_stories_that_prove_to_be_the_same_are_merged_by_the_formulas(
     dense: bool, timed: bool, half_life: float, least: int
@@ -258,7 +258,7 @@ def test_stories_that_prove_to_be_the_same_are_merged_by_the_formulas(
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("timed", first_of([True, False]))
 @pytest.mark.parametrize(("twins", "cauchy"), [(False, False), (True, False), (False, True)])
 def test_words_and_vectors_count_by_the_formulas(dense: bool, timed: bool, twins: bool, cauchy: bool) -> None:
     x, truth = bursts(700, **TWINS) if twins else bursts(400, seed=1)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -83,6 +84,7 @@ print((table.words.slots[2 * order + 1] & np.uint64(0xFFFFFFFF)).tolist())
 """
 
 
+@pytest.mark.thorough
 def test_places_are_others_in_every_process_and_ids_the_same() -> None:
     run = [subprocess.run([sys.executable, "-c", _PLACES], capture_output=True, text=True, check=True) for _ in "12"]
     assert run[0].stdout != run[1].stdout
