@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.phrases import STEP, period, unlabelled
-from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of, slices_per_date
+from vmfstream.dashboards.rows.run_rows import RunRows, at_once, once, readings_of, slices_per_date
 from vmfstream.dashboards.rows.word_order import Pairs, word_pairs
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reading, SliceFrame, kept
@@ -144,8 +144,11 @@ def read_history(rows: RunRows, reading: Reading) -> History:
     In the smoothed reading, slices that were not smoothed yet are filtered ones. Without any smoothed slice this is the
     filtered reading, under its own name.
     """
-    if reading == "smoothed" and not rows.has_smoothed():
-        reading = "filtered"
+    with at_once(rows):
+        return _read_history(rows, "filtered" if reading == "smoothed" and not rows.has_smoothed() else reading)
+
+
+def _read_history(rows: RunRows, reading: Reading) -> History:
     slices = rows.slices()
     index, labels, n, warm_up = _calendar(slices)
     topics, words = rows.topics("filtered"), rows.word_codes("filtered")

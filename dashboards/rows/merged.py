@@ -7,6 +7,7 @@ nothing that 1,000 do not show. Dates are counted back from the newest slice, so
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from vmfstream.dashboards.rows.geometry import degrees_between, unit
 from vmfstream.dashboards.rows.history import LONGEST_GAP, Bools, Floats, Ints, shown_slices
-from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, at_once
 from vmfstream.runfile.queries import (
     AngleFrame,
     DocumentCountFrame,
@@ -74,6 +75,10 @@ class MergedRows:
         self._stretches = frame.slice[1:][np.diff(frame.slice) > LONGEST_GAP + 1]  # where new ones begin
         self._oldest, self._newest = int(frame.slice[shown].min()), int(frame.slice[shown].max())
         self._last: dict[Reading, TopicFrame] = {}
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Answer the queries made inside from one moment of the run file."""
+        return at_once(self._rows)
 
     def dates(self, slices: Ints) -> Ints:
         """Return the numbers of the dates of slices; gaps that are too long to be shown stay so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -186,6 +187,13 @@ class CachedRows:
             self._known[key] = compute()
         kept: R = self._known[key]
         return kept
+
+
+def at_once(rows: RunRows) -> AbstractContextManager[None]:
+    """Answer the queries made inside from one moment of the run file, if the rows come from one."""
+    inner = rows.rows if isinstance(rows, CachedRows) else rows
+    together: Callable[[], AbstractContextManager[None]] = getattr(inner, "at_once", nullcontext)
+    return together()
 
 
 def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:

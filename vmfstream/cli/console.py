@@ -151,8 +151,9 @@ def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iter
     from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
-    counts = reader.counts()
-    for line in told_of_input(reader):
+    with reader.at_once():
+        counts, told = reader.counts(), list(told_of_input(reader))
+    for line in told:
         typer.echo(line)
     if counts.late_share > most_late:
         yield f"{counts.late_share:.1%} of the documents were late, more than --max-late {most_late:g}"

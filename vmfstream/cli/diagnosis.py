@@ -66,8 +66,9 @@ def _run_file(path: Path) -> Iterator[Check]:
 
     try:
         reader = Reader(path)
-        meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
-        counts, labels, sizes, cut = reader.counts(), reader.slice_labels(), reader.sizes(), reader.cut_epochs()
+        with reader.at_once():
+            meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
+            counts, labels, sizes, cut = reader.counts(), reader.slice_labels(), reader.sizes(), reader.cut_epochs()
     except VmfstreamError as error:
         yield Check(without_secrets(str(path)), str(error), False)
         return
@@ -99,7 +100,8 @@ def _isotropy(reader: Reader) -> Iterator[Check]:
 
 def told_of_input(reader: Reader) -> Iterator[str]:
     """Say why messages were rejected, how many documents were late, and whether the run can be repeated, if not so."""
-    counts, rejections = reader.counts(), reader.rejections()
+    with reader.at_once():
+        counts, rejections, cut = reader.counts(), reader.rejections(), reader.cut_epochs()
     first, others = rejections.most_frequent()
     if rejections.total:
         yield f"rejected: {counted(rejections.total, 'message')} ({counts.rejected_share:.1%})"
@@ -107,7 +109,7 @@ def told_of_input(reader: Reader) -> Iterator[str]:
         yield f"rejected: {number:,} x {rejections.samples[kind]}"
     if others:
         yield f"rejected for other reasons: {others:,}"
-    if cut := reader.cut_epochs():
+    if cut:
         yield f"not repeatable: {cut_by_clock(cut)}"
     if counts.late:
         yield (
@@ -163,7 +165,8 @@ def told_of_slices(run_file: Path) -> Iterator[str]:
     from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
-    slices, length = reader.slices(), reader.meta().get("slices", "")
+    with reader.at_once():
+        slices, length = reader.slices(), reader.meta().get("slices", "")
     yield from told_of_far_slices(slices)
     found, documents = int((slices.n > 0).sum()), int(slices.n.sum())
     if 0 < found <= FEW_SLICES and documents >= MANY_DOCUMENTS:

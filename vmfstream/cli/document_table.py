@@ -75,7 +75,9 @@ def chosen(
 
 def newest_rows(reader: Reader, choice: DocumentChoice, limit: int) -> list[dict[str, Any]]:
     """Return one row per document with its labels, for the newest ``limit`` ones, the last one first."""
-    return _rows(reader.documents(choice, newest=True, limit=limit), reader.slice_labels(), keeps_text(reader))
+    with reader.at_once():
+        found, labels = reader.documents(choice, newest=True, limit=limit), reader.slice_labels()
+        return _rows(found, labels, keeps_text(reader))
 
 
 def all_rows(reader: Reader, choice: DocumentChoice, limit: int | None) -> Iterator[list[dict[str, Any]]]:

@@ -95,11 +95,18 @@ def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
     InputError
         If no slice is closed yet, or ``since`` is neither a date nor a label.
     """
-    import numpy as np
-
-    from vmfstream.runfile.queries import Reader, kept, trend_word
+    from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
+    with reader.at_once():
+        return _report(reader, run_file, since, top)
+
+
+def _report(reader: Reader, run_file: Path, since: str | None, top: int) -> Report:
+    import numpy as np
+
+    from vmfstream.runfile.queries import kept, trend_word
+
     labels, slices = reader.slice_labels(), reader.slices()
     if not len(slices.slice):
         raise InputError(f"{run_file}: no slice is closed yet")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,35 +30,35 @@ def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None
     InputError
         If there is no such closed slice, or it has no topics; names those that have.
     """
-    reader = _open(run_file, reading)
-    topics, labels = reader.topics(reading), reader.slice_labels()
-    numbers = {labels[number]: number for number in np.unique(topics.slice).tolist()}
-    if at is None and not numbers:
-        return []
-    label = list(numbers)[-1] if at is None else at
-    if label not in numbers:
-        from vmfstream.frozen.parts import missing_slice
+    with _opened(run_file, reading) as reader:
+        topics, labels = reader.topics(reading), reader.slice_labels()
+        numbers = {labels[number]: number for number in np.unique(topics.slice).tolist()}
+        if at is None and not numbers:
+            return []
+        label = list(numbers)[-1] if at is None else at
+        if label not in numbers:
+            from vmfstream.frozen.parts import missing_slice
 
-        raise InputError(f"{run_file}: {missing_slice(label, list(numbers))}")
-    number = numbers[label]
-    strongest, given = _words(reader, reading, words), reader.topic_names()
-    pinned = set(reader.pinned_topics().tolist())
-    here = np.flatnonzero(topics.slice == number)
-    (quality, unknown), names = _quality(reader), _names(reader)
-    return [
-        {
-            "topic": int(topics.topic[i]),
-            "name": given.get(int(topics.topic[i])) or names(number, int(topics.topic[i]))[0],
-            "title": names(number, int(topics.topic[i]))[1],
-            **({"pinned": "pinned" if int(topics.topic[i]) in pinned else ""} if pinned else {}),
-            "slice": label,
-            "documents": round(float(topics.n[i])),
-            "share": round(float(topics.share[i]), 4),
-            **quality.get((number, int(topics.topic[i])), unknown),
-            "words": strongest.get((number, int(topics.topic[i])), []),
-        }
-        for i in here[np.argsort(-topics.n[here], kind="stable")]
-    ]
+            raise InputError(f"{run_file}: {missing_slice(label, list(numbers))}")
+        number = numbers[label]
+        strongest, given = _words(reader, reading, words), reader.topic_names()
+        pinned = set(reader.pinned_topics().tolist())
+        here = np.flatnonzero(topics.slice == number)
+        (quality, unknown), names = _quality(reader), _names(reader)
+        return [
+            {
+                "topic": int(topics.topic[i]),
+                "name": given.get(int(topics.topic[i])) or names(number, int(topics.topic[i]))[0],
+                "title": names(number, int(topics.topic[i]))[1],
+                **({"pinned": "pinned" if int(topics.topic[i]) in pinned else ""} if pinned else {}),
+                "slice": label,
+                "documents": round(float(topics.n[i])),
+                "share": round(float(topics.share[i]), 4),
+                **quality.get((number, int(topics.topic[i])), unknown),
+                "words": strongest.get((number, int(topics.topic[i])), []),
+            }
+            for i in here[np.argsort(-topics.n[here], kind="stable")]
+        ]
 
 
 def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[dict[str, Any]]:
@@ -68,26 +69,26 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
     InputError
         If there is no such topic; names those that there are.
     """
-    reader = _open(run_file, reading)
-    topics = reader.topics(reading)
-    here = np.flatnonzero(topics.topic == topic)
-    if not len(here):
-        known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
-        raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
-    label, strongest = reader.slice_labels(), _words(reader, reading, words)
-    (quality, unknown), names = _quality(reader), _names(reader)
-    return [
-        {
-            "slice": label[int(topics.slice[i])],
-            "name": names(int(topics.slice[i]), topic)[0],
-            "title": names(int(topics.slice[i]), topic)[1],
-            "documents": round(float(topics.n[i])),
-            "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
-            **quality.get((int(topics.slice[i]), topic), unknown),
-            "words": strongest.get((int(topics.slice[i]), topic), []),
-        }
-        for i in here
-    ]
+    with _opened(run_file, reading) as reader:
+        topics = reader.topics(reading)
+        here = np.flatnonzero(topics.topic == topic)
+        if not len(here):
+            known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
+            raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
+        label, strongest = reader.slice_labels(), _words(reader, reading, words)
+        (quality, unknown), names = _quality(reader), _names(reader)
+        return [
+            {
+                "slice": label[int(topics.slice[i])],
+                "name": names(int(topics.slice[i]), topic)[0],
+                "title": names(int(topics.slice[i]), topic)[1],
+                "documents": round(float(topics.n[i])),
+                "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
+                **quality.get((int(topics.slice[i]), topic), unknown),
+                "words": strongest.get((int(topics.slice[i]), topic), []),
+            }
+            for i in here
+        ]
 
 
 def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]:
@@ -95,9 +96,9 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
 
     Each has at most ``words`` words.
     """
-    reader = Reader(run_file)
-    stories, label, strongest = reader.stories(top), reader.slice_labels(), dict[int, list[str]]()
-    frame = reader.story_words(words)
+    reader, strongest = Reader(run_file), dict[int, list[str]]()
+    with reader.at_once():
+        stories, label, frame = reader.stories(top), reader.slice_labels(), reader.story_words(words)
     for story, word in zip(frame.story.tolist(), frame.word.tolist(), strict=True):
         strongest.setdefault(story, []).append(word)
     return [
@@ -116,11 +117,13 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
     ]
 
 
-def _open(run_file: Path, reading: Reading) -> Reader:
+@contextmanager
+def _opened(run_file: Path, reading: Reading) -> Iterator[Reader]:
     reader = Reader(run_file)
-    if reading == "smoothed" and not reader.has_smoothed():
-        raise InputError(f"{run_file}: no slice has been smoothed yet; leave --reading smoothed out")
-    return reader
+    with reader.at_once():
+        if reading == "smoothed" and not reader.has_smoothed():
+            raise InputError(f"{run_file}: no slice has been smoothed yet; leave --reading smoothed out")
+        yield reader
 
 
 def _quality(reader: Reader) -> tuple[dict[tuple[int, int], dict[str, float | None]], dict[str, float | None]]:

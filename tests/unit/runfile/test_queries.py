@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.unit.runfile.records import BEGINS, ENDS, commit, smoothed
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Newest, Reader, Reading
+from vmfstream.runfile.connection import connected
+from vmfstream.runfile.queries import Newest, Reader, Reading, base
 from vmfstream.runfile.schema import MIGRATIONS
 from vmfstream.runfile.writer import RunFile
 
@@ -211,3 +214,61 @@ def test_never_sees_half_an_epoch_beside_a_writer(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert reader.newest().epoch == 24
     assert len(seen) > 3
+
+
+_LATER_COMMIT = """
+import sys
+from pathlib import Path
+from tests.unit.runfile.records import commit
+from vmfstream.errors import StoreLocked
+from vmfstream.runfile.writer import RunFile
+
+try:
+    RunFile(Path(sys.argv[1]), timeout=float(sys.argv[2])).commit(commit(3))
+except StoreLocked:
+    print("held")
+"""
+
+
+def test_queries_at_once_see_one_moment_and_open_the_file_once(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+
+    def counted(path: Path, **how: Any) -> Any:
+        opened.append(path)
+        return connected(path, **how)
+
+    def later_commit(patience: str) -> str:
+        program = [sys.executable, "-c", _LATER_COMMIT, str(reader.path), patience]
+        root = Path(__file__).resolve().parents[3]
+        return subprocess.run(program, check=True, capture_output=True, text=True, cwd=root).stdout
+
+    monkeypatch.setattr(base, "connected", counted)
+    with reader.at_once():
+        before = reader.newest()
+        with reader.at_once():
+            labels, slices = reader.slice_labels(), reader.slices()
+        assert later_commit("0.1") == "held\n"
+        assert reader.newest() == before
+    assert opened == [reader.path]
+    assert set(slices.slice.tolist()) <= set(labels)
+    assert later_commit("10") == ""
+    assert reader.newest().epoch == 3
+    assert len(opened) == 2
+
+
+def test_errors_at_once_are_those_of_queries(reader: Reader) -> None:
+    with pytest.raises(InputError, match="cannot read the run file"), reader.at_once():
+        reader._rows("select * from nothing")
+    assert reader.newest().epoch == 2
+    with pytest.raises(KeyError), reader.at_once():
+        raise KeyError
+    assert reader.newest().epoch == 2
+    reader.path.unlink()
+    with pytest.raises(InputError, match="there is no run file"), reader.at_once():
+        pass
+
+
+def test_threads_have_their_own_moment(reader: Reader) -> None:
+    with reader.at_once(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(reader.newest).result() == reader.newest()
+        assert pool.submit(lambda: getattr(reader._open, "connection", None)).result() is None

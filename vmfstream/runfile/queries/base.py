@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -37,6 +39,36 @@ class RunFileQueries:
     def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
         self.path = Path(path).expanduser().resolve()
         self.timeout = timeout
+        self._open = threading.local()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Answer the queries of this thread that are made inside from one moment of the run file, opened once.
+
+        A writer waits as long, so make nothing but queries inside. It may stand inside another one.
+
+        Raises
+        ------
+        InputError, FormatVersion, StoreLocked
+            As every query.
+
+        Examples
+        --------
+        >>> with reader.at_once():  # doctest: +SKIP
+        ...     slices, topics = reader.slices(), reader.topics("filtered")
+        """
+        if getattr(self._open, "connection", None) is not None:
+            yield
+            return
+        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
+            try:
+                check(connection, self.path)
+                self._open.connection = connection
+                yield
+            except duckdb.Error as error:
+                raise InputError(f"cannot read the run file {self.path}: {explain(error)}") from error
+            finally:
+                self._open.connection = None
 
     def copy(self, target: Path) -> None:
         """Copy the run file between two commits; the writer waits for as long as copying takes."""
@@ -69,12 +101,8 @@ class RunFileQueries:
 
     def _connected(self, work: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Do something with the open file."""
-        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
-            try:
-                check(connection, self.path)
-                return work(connection)
-            except duckdb.Error as error:
-                raise InputError(f"cannot read the run file {self.path}: {explain(error)}") from error
+        with self.at_once():
+            return work(self._open.connection)
 
 
 def unmasked(column: NDArray[Any]) -> NDArray[Any]:
