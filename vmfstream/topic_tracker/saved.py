@@ -49,11 +49,11 @@ def write_saved(store: MemoryStore, path: Path) -> None:
 def _write(store: MemoryStore, part: Path) -> None:
     run_file, last = RunFile(part), store.resume()
     run_file.settings(store.settings({}))
-    for commit in store.commits:
-        if last is not None and commit.epoch.epoch == last.epoch:
-            past = {f"{_PREFIX}{name}": array for name, array in flattened(store).items()}
-            commit = replace(commit, open_state=last.open_state | past, slice_state=last.slice_state)
-        run_file.commit(commit)
+    commits = list(store.commits)
+    if last is not None:
+        past = {f"{_PREFIX}{name}": array for name, array in flattened(store).items()}
+        commits[-1] = replace(commits[-1], open_state=last.open_state | past, slice_state=last.slice_state)
+        run_file.commit(*commits)
     run_file.close()
     names = [one for one in store.pending() if one.kind == "name"]
     if names and last is not None:

@@ -21,7 +21,7 @@ from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.online.settings import BirthSettings, TrackerSettings
-from vmfstream.records import Arrays
+from vmfstream.records import Arrays, Commit
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
@@ -467,3 +467,29 @@ def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
     assert {row["slice"] for row in table.topics()} == {"2001"}
     with pytest.raises(InputError, match="there are no topics yet"):
         TopicTracker().predict(texts)
+
+
+def test_many_calls_are_saved_in_one_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker = TopicTracker(topics=2, slices="year")
+    for i in range(40):
+        tracker.learn(["cat fur paw", "ship sea harbour"], 2001 + i // 15)
+    written: list[int] = []
+    commit = RunFile.commit
+
+    def counted(self: RunFile, *commits: Commit) -> None:
+        written.append(len(commits))
+        commit(self, *commits)
+
+    monkeypatch.setattr(RunFile, "commit", counted)
+    tracker.save(tmp_path / "all.duckdb")
+    assert len(written) == 1
+    assert written[0] >= 40
+    one_by_one = RunFile(tmp_path / "one.duckdb")
+    for epoch in tracker._store.commits:
+        commit(one_by_one, epoch)
+    readers = [Reader(tmp_path / name) for name in ("all.duckdb", "one.duckdb")]
+    for table in ("slice", "topic", "filtered", "filtered_word", "position", "story", "event", "representative"):
+        rows = [reader._rows(f'select * from "{table}" order by all') for reader in readers]
+        assert repr(rows[0]) == repr(rows[1]), table
+    loaded = TopicTracker.load(tmp_path / "all.duckdb")
+    assert repr(loaded.topics()) == repr(tracker.topics())
