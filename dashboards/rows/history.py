@@ -16,7 +16,7 @@ from vmfstream.dashboards.looks.phrases import STEP, period, unlabelled
 from vmfstream.dashboards.rows.run_rows import RunRows, at_once, once, readings_of, slices_per_date
 from vmfstream.dashboards.rows.word_order import Pairs, word_pairs
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reading, SliceFrame, kept
+from vmfstream.runfile.queries import NameFrame, Reading, SliceFrame, kept
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -145,18 +145,14 @@ def read_history(rows: RunRows, reading: Reading) -> History:
     filtered reading, under its own name.
     """
     with at_once(rows):
-        return _read_history(rows, "filtered" if reading == "smoothed" and not rows.has_smoothed() else reading)
-
-
-def _read_history(rows: RunRows, reading: Reading) -> History:
-    slices = rows.slices()
+        if reading == "smoothed" and not rows.has_smoothed():
+            reading = "filtered"
+        slices, names, given, pairs = rows.slices(), rows.names(), given_names(rows), word_pairs(rows)
+        readings: list[Reading] = ["filtered", "smoothed"] if reading == "smoothed" else ["filtered"]
+        frames = [(rows.topics(one), rows.word_codes(one)) for one in readings]
     index, labels, n, warm_up = _calendar(slices)
-    topics, words = rows.topics("filtered"), rows.word_codes("filtered")
-    parts = [(topics, words, np.ones(index.size, dtype=np.bool_))]
-    if reading == "smoothed":
-        late, late_words = rows.topics("smoothed"), rows.word_codes("smoothed")
-        reached = np.isin(index, late.slice)
-        parts = [(topics, words, ~reached), (late, late_words, reached)]
+    late = np.isin(index, frames[1][0].slice) if len(frames) > 1 else np.zeros(index.size, np.bool_)
+    parts = [(*frame, used) for frame, used in zip(frames, (~late, late), strict=False)]
 
     ids = np.unique(np.concatenate([frame.topic[_inside(index, frame.slice, used)] for frame, _, used in parts]))
     shape = (index.size, ids.size)
@@ -194,9 +190,9 @@ def _read_history(rows: RunRows, reading: Reading) -> History:
         vocabulary=vocabulary,
         word=word,
         weight=weight,
-        pairs=word_pairs(rows),
-        given=given_names(rows),
-        names=_names(rows, index, ids),
+        pairs=pairs,
+        given=given,
+        names=_names(names, index, ids),
         per=slices_per_date(rows),
     )
 
@@ -289,13 +285,13 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
     return [chosen[-1]]
 
 
-def _names(rows: RunRows, index: Ints, ids: Ints) -> Mapping[tuple[int, int], tuple[str, ...]]:
+def _names(names: NameFrame, index: Ints, ids: Ints) -> Mapping[tuple[int, int], tuple[str, ...]]:
     """Return the parts of names by row and column."""
     column = {int(topic): t for t, topic in enumerate(ids)}
     first = int(index[0]) if index.size else 0
     return {
         (s - first, column[topic]): tuple(clean(part) for part in parts)
-        for (s, topic), parts in rows.names().parts().items()
+        for (s, topic), parts in names.parts().items()
         if topic in column and 0 <= s - first < index.size
     }
 

@@ -16,10 +16,12 @@ from tests.unit.dashboards.written import write_run_file
 from vmfstream import TopicTracker, plot
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TABLES, TableRows
+from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.connection import connected
+from vmfstream.runfile.queries import Reader, base
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "river": lambda run_file: plot.river(run_file, topic=1),
@@ -106,6 +108,18 @@ def test_former_names_work_and_warn(run_file: Path) -> None:
     with pytest.warns(DeprecationWarning, match=r"use run=\.\.\."):
         former = plot.words(log=run_file, topic=1)  # type: ignore[call-arg]
     assert former.to_json() == plot.words(run_file, 1).to_json()
+
+
+def test_a_history_is_of_one_moment(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+
+    def counted(path: Path, **how: Any) -> Any:
+        opened.append(path)
+        return connected(path, **how)
+
+    monkeypatch.setattr(base, "connected", counted)
+    history_of(CachedRows(Reader(run_file)), "smoothed")
+    assert len(opened) == 1
 
 
 def test_dates_are_names(run_file: Path) -> None:

@@ -51,11 +51,6 @@ class RunFileQueries:
         ------
         InputError, FormatVersion, StoreLocked
             As every query.
-
-        Examples
-        --------
-        >>> with reader.at_once():  # doctest: +SKIP
-        ...     slices, topics = reader.slices(), reader.topics("filtered")
         """
         if getattr(self._open, "connection", None) is not None:
             yield
