@@ -20,8 +20,7 @@ from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError
-from vmfstream.runfile.connection import connected
-from vmfstream.runfile.queries import Reader, base
+from vmfstream.runfile.queries import Reader
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "river": lambda run_file: plot.river(run_file, topic=1),
@@ -110,14 +109,7 @@ def test_former_names_work_and_warn(run_file: Path) -> None:
     assert former.to_json() == plot.words(run_file, 1).to_json()
 
 
-def test_a_history_is_of_one_moment(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Path] = []
-
-    def counted(path: Path, **how: Any) -> Any:
-        opened.append(path)
-        return connected(path, **how)
-
-    monkeypatch.setattr(base, "connected", counted)
+def test_a_history_is_of_one_moment(run_file: Path, opened: list[Path]) -> None:
     history_of(CachedRows(Reader(run_file)), "smoothed")
     assert len(opened) == 1
 

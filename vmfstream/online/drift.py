@@ -128,20 +128,15 @@ def detect_change(scores: Vector, slices: NDArray[np.int64], rules: DriftSetting
     if high <= low:
         return None
     scaled = np.clip((scores - middle) / (rules.spreads * (high - low)) + 0.5, 0.0, 1.0)
+    first = np.cumsum(scaled)
+    difference = (first[-1] - first[before - 1]) / (n - before) - first[before - 1] / before
     error = (1.0 / before + 1.0 / (n - before)) * np.log(2.0 * np.log(n) / rules.false_alarm)
-    allowed = np.sqrt(2.0 * scaled.var() * error) + 2.0 / 3.0 * error
-    excess = np.abs(_differences(scaled, before)) - allowed
+    excess = np.abs(difference) - np.sqrt(2.0 * scaled.var() * error) - 2.0 / 3.0 * error
     clearest = int(np.argmax(excess))
     if excess[clearest] <= 0.0:
         return None
     at = before[clearest]
-    return Change(int(slices[at]), float(_differences(scores, before[clearest : clearest + 1])[0]))
-
-
-def _differences(scores: Vector, before: NDArray[np.int64]) -> Vector:
-    """Mean of the scores from each place on less the mean of those before it."""
-    first, n = np.cumsum(scores), len(scores)
-    return np.asarray((first[-1] - first[before - 1]) / (n - before) - first[before - 1] / before)
+    return Change(int(slices[at]), float(scores[at:].mean() - scores[:at].mean()))
 
 
 def with_arrival_gains(life: Lifecycle, new: Sample, rules: DriftSettings) -> Lifecycle:
@@ -167,10 +162,12 @@ def with_alarms(state: TrackState, angle: Vector, rules: DriftSettings) -> tuple
     life = state.life
     if life is None:
         return state, []
-    events, since, watched = [], life.watched_since, life.topic_watched_since.copy()
     new = life.arrival_slice == state.slice
+    if not new.any():
+        return state, []
+    events, since, watched = [], life.watched_since, life.topic_watched_since.copy()
     change = _change(life, life.arrival_slice >= since[0], rules)
-    if change is not None and new.any():
+    if change is not None:
         events.append(Event("surprise", -1, value=change.difference))
         since = np.array([change.since])
     for j in np.flatnonzero(np.isin(state.ids, life.arrival_topic[new])).tolist():

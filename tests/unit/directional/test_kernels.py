@@ -40,11 +40,7 @@ def tolerance(dtype: type) -> dict[str, Any]:
     return {"rtol": 1e-10, "atol": 1e-10} if dtype is np.float64 else {"rtol": 1e-4, "atol": 2e-5}
 
 
-@pytest.fixture(autouse=True)
-def any_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let threads share the few documents of these tests too."""
-    monkeypatch.setattr(kernels, "WORTH_SHARING", -1)
-
+pytestmark = pytest.mark.usefixtures("any_work_is_shared")
 
 every = pytest.mark.parametrize(
     ("k", "dtype", "sparse", "threads"),

@@ -10,7 +10,6 @@ from tests.unit.mixtures.planted import directions
 from tests.unit.online.streams import sparse, texts
 from vmfstream.bayes.predictive import predictive, topic_densities
 from vmfstream.bayes.temporal.chain import next_slice_density
-from vmfstream.directional import kernels
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import belief as beliefs
@@ -19,10 +18,7 @@ from vmfstream.online.belief import TOLERANCE, Belief, gather, label, score, sco
 COSINES = np.array([1e-4, 0.01, 0.1, 0.3, 0.5, 0.8, 0.95, 0.999, 0.9999])
 
 
-@pytest.fixture(autouse=True)
-def any_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let threads share the few documents of these tests too."""
-    monkeypatch.setattr(kernels, "WORTH_SHARING", -1)
+pytestmark = pytest.mark.usefixtures("any_work_is_shared")
 
 
 def belief(d: int, kappa: float, gamma: NDArray[np.float64], low: float, seed: int = 0) -> Belief:

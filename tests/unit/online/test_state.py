@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tests.unit.online.streams import LIVING, PLAIN, assert_same, begun, drifting, empty, learn, sparse, texts
-from vmfstream.directional import kernels
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import tracker
 from vmfstream.online.belief import refreshed
@@ -57,8 +56,8 @@ def test_stored_states_go_on_bit_for_bit(kind: str) -> None:
 
 
 @pytest.mark.parametrize("words", [300, 5000])  # a batch holds most words, or few of them
-def test_states_that_were_spent_are_refreshed_to_what_is_restored(words: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "WORTH_SHARING", -1)  # threads share a few documents too
+@pytest.mark.usefixtures("any_work_is_shared")
+def test_states_that_were_spent_are_refreshed_to_what_is_restored(words: int) -> None:
     settings = replace(PLAIN, threads=2)
     xs = texts()
     for x in xs:

@@ -30,7 +30,6 @@ from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat.variational import fit
 from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal.chain import convolve
-from vmfstream.directional import kernels
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
@@ -52,8 +51,8 @@ from vmfstream.online.vocabulary_change import regrown
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("words", [40, 2000])  # a batch holds most words, or few of them
-def test_a_state_that_is_given_up_is_learnt_in_place(words: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "WORTH_SHARING", -1)  # threads share a few documents too
+@pytest.mark.usefixtures("any_work_is_shared")
+def test_a_state_that_is_given_up_is_learnt_in_place(words: int, threads: int) -> None:
     settings = replace(PLAIN, threads=threads)
     xs = texts()
     for x in xs:

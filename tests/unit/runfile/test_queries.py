@@ -7,15 +7,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.unit.runfile.records import BEGINS, ENDS, commit, smoothed
 from vmfstream.errors import InputError
-from vmfstream.runfile.connection import connected
-from vmfstream.runfile.queries import Newest, Reader, Reading, base
+from vmfstream.runfile.queries import Newest, Reader, Reading
 from vmfstream.runfile.schema import MIGRATIONS
 from vmfstream.runfile.writer import RunFile
 
@@ -230,19 +228,12 @@ except StoreLocked:
 """
 
 
-def test_queries_at_once_see_one_moment_and_open_the_file_once(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Path] = []
-
-    def counted(path: Path, **how: Any) -> Any:
-        opened.append(path)
-        return connected(path, **how)
-
+def test_queries_at_once_see_one_moment_and_open_the_file_once(reader: Reader, opened: list[Path]) -> None:
     def later_commit(patience: str) -> str:
         program = [sys.executable, "-c", _LATER_COMMIT, str(reader.path), patience]
         root = Path(__file__).resolve().parents[3]
         return subprocess.run(program, check=True, capture_output=True, text=True, cwd=root).stdout
 
-    monkeypatch.setattr(base, "connected", counted)
     with reader.at_once():
         before = reader.newest()
         with reader.at_once():

@@ -45,7 +45,7 @@ class RunFileQueries:
     def at_once(self) -> Iterator[None]:
         """Answer the queries of this thread that are made inside from one moment of the run file, opened once.
 
-        A writer waits as long, so make nothing but queries inside. It may stand inside another one.
+        A writer waits as long: what takes long belongs behind it. It may stand inside another one.
 
         Raises
         ------

@@ -14,7 +14,6 @@ from vmfstream.bayes.temporal.chain import forward, smooth
 from vmfstream.bayes.temporal.proportions import StaticWeights
 from vmfstream.bayes.temporal.smoother import SmootherModel, SmootherState, Sweep, fit_smoother, smoother_sweep
 from vmfstream.bayes.temporal.word_sums import Pins, RunningBelief, SliceSums, narrowed, words_of
-from vmfstream.directional import kernels
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.mixtures.columns import column_norms
@@ -89,11 +88,11 @@ def test_rounding_does_not_grow_along_the_chain() -> None:
             np.testing.assert_allclose(found, row, atol=1e-12)
 
 
-def test_threads_that_share_slices_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("any_work_is_shared")
+def test_threads_that_share_slices_change_nothing_but_rounding() -> None:
     rng = np.random.default_rng(5)
     xs = [short_documents(rng, 300) for _ in range(3)]
     resps, given = [soft(rng, x) for x in xs], (40.0, np.zeros(K), np.zeros((D, KP)), None, 0.9, 1.0)
-    monkeypatch.setattr(kernels, "WORTH_SHARING", -1)
     alone, shared = (fit_smoother(xs, resps, *given, threads=threads) for threads in (1, 2))
     assert shared.bound == pytest.approx(alone.bound, rel=1e-12)
     np.testing.assert_allclose(shared.resps[0], alone.resps[0], atol=1e-9)
