@@ -23,9 +23,9 @@ from vmfstream.records import Message, Position
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 
-Messages: TypeAlias = Generator[Message, None, None]
+MessageStream: TypeAlias = Generator[Message, None, None]
 
-Rows: TypeAlias = Callable[["FileSource", int], Messages]
+RowReader: TypeAlias = Callable[["FileSource", int], MessageStream]
 """A function that yields the messages of a file from a row on."""
 
 
@@ -144,7 +144,7 @@ class FileSource:
         return messages
 
 
-def _guarded(source: FileSource, start: int) -> Messages:
+def _guarded(source: FileSource, start: int) -> MessageStream:
     """Yield the rows; turn errors of reading into one that names the row before the damage."""
     reached = start
     try:
@@ -157,13 +157,13 @@ def _guarded(source: FileSource, start: int) -> Messages:
         raise InputError(f"{source.path} cannot be read any further after row {reached}: {what}") from error
 
 
-def _json_lines(source: FileSource, start: int) -> Messages:
+def _json_lines(source: FileSource, start: int) -> MessageStream:
     for offset, line in _numbered(source, start):
         if line.value.strip():
             yield Message(source.part, offset, line.value, _moment(source, offset), line.oversized)
 
 
-def _json(source: FileSource, start: int) -> Messages:
+def _json(source: FileSource, start: int) -> MessageStream:
     """Yield the objects of an array, or of lines if the file holds no array. An array is read as a whole."""
     chunks = _chunks(source)
     first = next(chunks, b"")
@@ -184,7 +184,7 @@ def _moment(source: FileSource, offset: int) -> datetime | None:
     return _START + timedelta(seconds=offset) if source.numbered else None
 
 
-def _text_lines(source: FileSource, start: int) -> Messages:
+def _text_lines(source: FileSource, start: int) -> MessageStream:
     for offset, line in _numbered(source, start):
         if line.value.strip():
             time = source.time or _START + timedelta(seconds=offset)
@@ -192,7 +192,7 @@ def _text_lines(source: FileSource, start: int) -> Messages:
             yield Message(source.part, offset, value, time, line.oversized)
 
 
-def _table(source: FileSource, start: int) -> Messages:
+def _table(source: FileSource, start: int) -> MessageStream:
     # the limit belongs to the whole csv module: raised, never lowered, since other readers may rely on theirs
     csv.field_size_limit(max(csv.field_size_limit(), source.max_line_bytes))
     cells = _Cells(source)
@@ -216,18 +216,18 @@ def _table(source: FileSource, start: int) -> Messages:
             yield Message(source.part, offset, row, _moment(source, offset))
 
 
-def _columns(source: FileSource, start: int) -> Messages:
+def _columns(source: FileSource, start: int) -> MessageStream:
     for offset, row in enumerate(read_rows(source.path, source.format, start), start):
         yield Message(source.part, offset, row, _moment(source, offset))
 
 
-def _sheet(source: FileSource, start: int) -> Messages:
+def _sheet(source: FileSource, start: int) -> MessageStream:
     for offset, row in enumerate(sheet_rows(source.path)):
         if offset >= start and row:
             yield Message(source.part, offset, row, _moment(source, offset))
 
 
-FORMATS: dict[str, Rows] = {
+FORMATS: dict[str, RowReader] = {
     "jsonl": _json_lines,
     "json": _json,
     "csv": _table,

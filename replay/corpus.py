@@ -15,16 +15,16 @@ from typing import TypeAlias
 from vmfstream.errors import InputError
 from vmfstream.folders import cache_folder, data_folders, find_data
 
-__all__ = ["Columns", "Corpus", "Home", "Progress", "word_list"]
+__all__ = ["ColumnExpressions", "Corpus", "Home", "ReadProgress", "word_list"]
 
-Progress: TypeAlias = Callable[[int, int | None], None]
+ReadProgress: TypeAlias = Callable[[int, int | None], None]
 """Called with the bytes fetched so far and the bytes expected, None if the server does not tell."""
 
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnExpressions:
     """Which columns of a file make a document, as SQL expressions over it.
 
     ``order`` are further expressions that sort documents of equal time; without it they keep the order of the file.
@@ -61,7 +61,7 @@ class Corpus:
     description: str
     licence: str
     file: str
-    columns: Columns
+    columns: ColumnExpressions
     documents: int
     slices: str = "year"
     stop_words: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Corpus:
         """Return the file of the corpus if it is on this machine: the first of ``data_folders()`` that has it."""
         return find_data(self.file)
 
-    def path(self, *, progress: Progress | None = None) -> Path:
+    def path(self, *, progress: ReadProgress | None = None) -> Path:
         """Return the file of the corpus, fetching it first if it is missing and has a public home.
 
         Raises
@@ -82,7 +82,7 @@ class Corpus:
         """
         return self.find() or self.fetch(progress=progress)
 
-    def fetch(self, *, progress: Progress | None = None) -> Path:
+    def fetch(self, *, progress: ReadProgress | None = None) -> Path:
         """Download the corpus into the cache folder and return its file there.
 
         Raises
@@ -123,7 +123,7 @@ def word_list(lines: str) -> tuple[str, ...]:
     return tuple(lines.split())
 
 
-def _download(home: Home, target: Path, progress: Progress | None) -> None:
+def _download(home: Home, target: Path, progress: ReadProgress | None) -> None:
     """Stream ``home.url`` into ``target`` and check it; on any failure ``target`` is removed."""
     digest = hashlib.sha256()
     done = 0

@@ -23,7 +23,7 @@ from vmfstream.errors import InputError
 from vmfstream.protocols import Source
 from vmfstream.records import Documents, Message, Position
 from vmfstream.replay.corpora import get
-from vmfstream.replay.corpus import Columns, Corpus, Progress
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, ReadProgress
 
 __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
 
@@ -176,7 +176,9 @@ class CorpusSource(SortedSource):
         If the corpus is unknown, missing or not what it should be.
     """
 
-    def __init__(self, corpus: Corpus | str, *, rate: float | None = None, progress: Progress | None = None) -> None:
+    def __init__(
+        self, corpus: Corpus | str, *, rate: float | None = None, progress: ReadProgress | None = None
+    ) -> None:
         self.corpus = get(corpus) if isinstance(corpus, str) else corpus
         file = self.corpus.path(progress=progress)
         table = self.corpus.table.format(file=f"read_parquet({_quoted(file)})")
@@ -266,7 +268,7 @@ def _frame(read: Documents, first: int) -> dict[str, NDArray[Any]]:
 _COLUMNS = ("moment", "id", "time", "title", "text", "label", "reason", "excerpt")
 
 
-def _sorting(table: str, columns: Columns) -> str:
+def _sorting(table: str, columns: ColumnExpressions) -> str:
     """Return the statement that sorts the documents of a corpus into a table whose row ids are ranks."""
     keys = [f"key_{number}" for number in range(len(columns.order))]
     keyed = "".join(f", {order} AS {key}" for order, key in zip(columns.order, keys, strict=True))

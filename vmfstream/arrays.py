@@ -20,7 +20,7 @@ Matrix: TypeAlias = NDArray[np.float32]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 """Numbers in the precision of the documents, float32 or float64."""
 
-Labels: TypeAlias = NDArray[np.int64]
+ClusterLabels: TypeAlias = NDArray[np.int64]
 """The cluster of each row; -1 for none."""
 
 Indices: TypeAlias = NDArray[np.int64]

@@ -32,7 +32,7 @@ class Box(NamedTuple):
         )
 
 
-class Mark(NamedTuple):
+class DotLabel(NamedTuple):
     """A dot that wants a name: its middle and radius, the name, and its width and height, in pixels."""
 
     x: float
@@ -48,7 +48,7 @@ def dot(x: float, y: float, radius: float) -> Box:
     return Box(x - radius, y - radius, x + radius, y + radius)
 
 
-def beside(mark: Mark, side: str) -> Box:
+def beside(mark: DotLabel, side: str) -> Box:
     """Return the box of a mark's name on one of four sides."""
     x, y, far, w, h = mark.x, mark.y, mark.radius + GAP, mark.width, mark.height
     if side == "right":
@@ -61,7 +61,7 @@ def beside(mark: Mark, side: str) -> Box:
 
 
 def place(
-    marks: Sequence[Mark], taken: list[Box], size: float, sides: Sequence[str] = SIDES, most: int | None = None
+    marks: Sequence[DotLabel], taken: list[Box], size: float, sides: Sequence[str] = SIDES, most: int | None = None
 ) -> list[tuple[str, Box]]:
     """Give marks, first come first served, the first side on which their names touch nothing; return names and boxes.
 

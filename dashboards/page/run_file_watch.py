@@ -29,7 +29,7 @@ from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.dashboards.rows.run_rows import CachedRows, readings_of
 from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
-from vmfstream.runfile.queries import OpenSlice, Reader, RunStatus
+from vmfstream.runfile.queries import OpenSliceCounts, Reader, RunStatus
 
 _PATIENCE = 0.2  # seconds a poll waits for a file that is being written; the next poll follows soon
 _COPY_PATIENCE = 5.0
@@ -107,7 +107,7 @@ class PollResult:
     """Result of a poll: progress of the run, its open slice, and why the run file could not be read, if so."""
 
     pulse: RunStatus | None = None
-    open: OpenSlice | None = None
+    open: OpenSliceCounts | None = None
     problem: str = ""
     busy: float | None = None
 
@@ -229,7 +229,7 @@ def _signature(run_file: Path) -> tuple[object, ...] | None:
     return tuple(found)
 
 
-def _open(part: OpenSlice | None) -> dict[str, Any] | None:
+def _open(part: OpenSliceCounts | None) -> dict[str, Any] | None:
     if part is None:
         return None
     return {

@@ -5,7 +5,7 @@ Licence: MIT for the collection; the texts belong to their authors. For research
 
 from __future__ import annotations
 
-from vmfstream.replay.corpus import Columns, Corpus, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, word_list
 
 __all__ = ["POSTS"]
 
@@ -16,7 +16,7 @@ POSTS = Corpus(
     licence="MIT for the collection; the texts belong to their authors. For research, not to be redistributed.",
     file="crisislex_t26/docs.parquet",
     # posts that have nothing to do with the crisis that they were collected for have no class
-    columns=Columns(id="id", time="timestamp", text="text", label="CASE WHEN related THEN label END"),
+    columns=ColumnExpressions(id="id", time="timestamp", text="text", label="CASE WHEN related THEN label END"),
     documents=27_932,
     slices="week",
     stop_words=word_list("amp co http https rt user via"),

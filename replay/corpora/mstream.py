@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vmfstream.replay.corpus import Columns, Corpus
+from vmfstream.replay.corpus import ColumnExpressions, Corpus
 
 __all__ = ["BURSTS", "TITLES"]
 
@@ -17,7 +17,7 @@ TITLES = Corpus(
     description="Titles about 152 stories in an order without time structure; without dates, so slice by count.",
     licence="None stated; titles of Google News. For research, not to be redistributed.",
     file="mstream_news/docs.parquet",
-    columns=Columns(id="id", time="'2013'", text="text", label="label", order=('"order"',)),
+    columns=ColumnExpressions(id="id", time="'2013'", text="text", label="label", order=('"order"',)),
     documents=11_109,
     slices="500",
 )

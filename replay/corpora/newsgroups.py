@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 from vmfstream.errors import InputError
-from vmfstream.replay.corpus import Columns, Corpus, Home, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, Home, word_list
 
 __all__ = ["POSTS"]
 
@@ -66,7 +66,7 @@ POSTS = Corpus(
     description="Posts of twenty Usenet groups of 1993 in approximate order; without dates, so slice by count.",
     licence="None stated; public Usenet messages of 1993, collected by Ken Lang and Jason Rennie.",
     file="twenty_newsgroups/docs.parquet",
-    columns=Columns(
+    columns=ColumnExpressions(
         id="id",
         time="'1993'",
         title="title",

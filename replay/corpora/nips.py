@@ -5,7 +5,7 @@ Licence: none is stated for either collection; the copyright of the papers stays
 
 from __future__ import annotations
 
-from vmfstream.replay.corpus import Columns, Corpus, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, word_list
 
 __all__ = ["ABSTRACTS", "PAPERS", "PAPER_WORDS"]
 
@@ -27,7 +27,7 @@ ABSTRACTS = Corpus(
     description="Titles and abstracts of the NIPS (NeurIPS) conference, 1987 to 2018, by year.",
     licence="None stated. Collected by papercopilot/paperlists on GitHub from the public proceedings.",
     file="nips_abstracts_1987_2018/docs.parquet",
-    columns=Columns(id="id", time="timestamp", title="title", text="title || '. ' || text"),
+    columns=ColumnExpressions(id="id", time="timestamp", title="title", text="title || '. ' || text"),
     documents=8_064,
     stop_words=PAPER_WORDS,
 )
@@ -38,7 +38,7 @@ PAPERS = Corpus(
     description="Full texts (scanned) of the NIPS conference, 1987 to 1999, by year.",
     licence="None stated; copyright of the authors. From gregoryyy/knowceans and wenzheli/ReviewMining on GitHub.",
     file="nips_1987_1999/docs.parquet",
-    columns=Columns(id="id", time="timestamp", title="title", text="text", label="label"),
+    columns=ColumnExpressions(id="id", time="timestamp", title="title", text="text", label="label"),
     documents=1_740,
     stop_words=(
         *PAPER_WORDS,

@@ -5,7 +5,7 @@ Licence: none is stated for the full file; the headlines are the New York Times'
 
 from __future__ import annotations
 
-from vmfstream.replay.corpus import Columns, Corpus, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, word_list
 
 __all__ = ["FRONT_PAGE"]
 
@@ -15,7 +15,7 @@ FRONT_PAGE = Corpus(
     description="Headline and summary of front-page stories, 1996 to 2006; nine days in ten are interpolated.",
     licence="None stated; headlines of the New York Times. A. Boydstun's front-page data set, coded for research.",
     file="nyt_frontpage_1996_2006/docs.parquet",
-    columns=Columns(
+    columns=ColumnExpressions(
         id="id", time="date_approx", title="coalesce(nullif(title, ''), summary)", text="text", label="label"
     ),
     documents=31_034,

@@ -6,7 +6,7 @@ Licence: Reuters and Carnegie Group allow free distribution for research only; i
 
 from __future__ import annotations
 
-from vmfstream.replay.corpus import Columns, Corpus, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, word_list
 
 __all__ = ["NEWSWIRE"]
 
@@ -17,7 +17,9 @@ NEWSWIRE = Corpus(
     licence='Free for research only; acknowledge as "Reuters-21578, Distribution 1.0".',
     file="reuters21578/docs.parquet",
     # stories that are only a headline have an empty text
-    columns=Columns(id="id", time="timestamp", title="title", text="concat_ws('. ', title, text)", label="label"),
+    columns=ColumnExpressions(
+        id="id", time="timestamp", title="title", text="concat_ws('. ', title, text)", label="label"
+    ),
     documents=21_578,
     slices="day",
     stop_words=word_list("company corp dlr dlrs inc last ltd mln new pct reuter reuters said says told year"),

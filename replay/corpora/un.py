@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vmfstream.replay.corpus import Columns, Corpus, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, word_list
 
 __all__ = ["DEBATES", "PASSAGES"]
 
@@ -19,7 +19,7 @@ DEBATES = Corpus(
     description="Speeches of the member states in the General Debate of the United Nations, 1946 to 2022, by year.",
     licence="UN official records; none stated. Corpus of Baturo, Dasandi and Mikhaylov, via zach-porter/NLP on GitHub.",
     file="un_general_debates/docs.parquet",
-    columns=Columns(
+    columns=ColumnExpressions(
         id="id",
         time="timestamp",
         title="country || ', session ' || session",

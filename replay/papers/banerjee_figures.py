@@ -14,7 +14,7 @@ from vmfstream.replay.papers.algorithms import MOST_SWEEPS, OURS, PRINTED, SOFT,
 from vmfstream.replay.papers.banerjee_tables import labels_of
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
 from vmfstream.replay.papers.clustering import ORIGINS, clusterings, documents, remarks
-from vmfstream.replay.papers.shown import Panel, Series, Shown, mean_and_spread
+from vmfstream.replay.papers.shown import Axes, Series, Shown, mean_and_spread
 from vmfstream.replay.papers.work import Done, Result, Task
 
 COMPARED = (*PRINTED, OURS)
@@ -60,7 +60,7 @@ def information(name: str, title: str, sets: Mapping[str, Sequence[int]], note: 
 
     def show(done: Done) -> Shown:
         panels = tuple(
-            Panel(
+            Axes(
                 f"({'abcdef'[i]}) {data}",
                 "number of clusters",
                 "mutual information, nats",
@@ -110,7 +110,7 @@ def _yeast_tasks(effort: Effort) -> list[Task]:
 
 def _show_yeast(done: Done) -> Shown:
     panels = tuple(
-        Panel(title, "number of clusters", "cosine", tuple(_curves(done, measure, MANY)))
+        Axes(title, "number of clusters", "cosine", tuple(_curves(done, measure, MANY)))
         for measure, title in _MEASURES.items()
     )
     return Shown(
@@ -151,7 +151,7 @@ def _show_entropies(done: Done) -> Shown:
     for data in _SUBSETS:
         (run,) = done.where(data=data)
         series.append(Series(data, tuple(range(1, len(run["bits"]) + 1)), tuple(run["bits"])))
-    panel = Panel(
+    panel = Axes(
         f"{SOFT}, 3 clusters",
         "sweep",
         "mean entropy of the posterior, bits",

@@ -10,7 +10,7 @@ from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.inverses import banerjee, mardia_jupp_large, mardia_jupp_small
 from vmfstream.replay.papers import banerjee_printed as printed
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table
+from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table
 from vmfstream.replay.papers.work import Done, Task
 
 FORMULAS = {"Eq. (4.1)": mardia_jupp_large, "Eq. (4.2)": mardia_jupp_small, "Eq. (4.4)": banerjee}
@@ -68,21 +68,21 @@ def _show_table(done: Done) -> Shown:
 def _show_kappas(done: Done) -> Shown:
     found = {"true κ": KAPPAS} | estimates((DIMENSION,) * len(KAPPAS), KAPPAS)
     lines = tuple(Series(name, KAPPAS, values) for name, values in found.items())
-    panel = Panel(f"d = {DIMENSION}", "true κ", "estimate", lines)
+    panel = Axes(f"d = {DIMENSION}", "true κ", "estimate", lines)
     return Shown("figure7", "True and approximated κ", panels=(panel,), notes=(_NOTE,))
 
 
 def _show_dimensions(done: Done) -> Shown:
     found = estimates(DIMENSIONS, (KAPPA,) * len(DIMENSIONS))
     lines = tuple(Series(name, DIMENSIONS, values) for name, values in found.items())
-    panel = Panel(f"κ = {KAPPA:g}", "d", "estimate", lines, levels=(("true κ", KAPPA),))
+    panel = Axes(f"κ = {KAPPA:g}", "d", "estimate", lines, levels=(("true κ", KAPPA),))
     return Shown("figure8", "Approximations for varying d", panels=(panel,), notes=(_NOTE,))
 
 
 def _show_lengths(done: Done) -> Shown:
     found = [errors(length) for length in LENGTHS]
     lines = tuple(Series(name, LENGTHS, tuple(one[name] for one in found)) for name in FORMULAS)
-    panel = Panel(f"d = {DIMENSION}", "r", "log10 |A(estimate) - r|", lines)
+    panel = Axes(f"d = {DIMENSION}", "r", "log10 |A(estimate) - r|", lines)
     equal = f"Up to r = {EQUAL:g}, as printed, (4.2) has the smaller error, above it (4.4)."
     return Shown("figure9", "Errors for varying r", panels=(panel,), notes=(equal, _NOTE))
 

@@ -10,7 +10,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.replay.papers import banerjee_printed as printed
 from vmfstream.replay.papers.algorithms import DEBIASED, MARGINAL, OURS, OWN, SOFT, TIED, cluster
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
-from vmfstream.replay.papers.shown import Cell, Panel, Shown, Table, mean_and_spread, placed
+from vmfstream.replay.papers.shown import Axes, Cell, Shown, Table, mean_and_spread, placed
 from vmfstream.replay.papers.work import Done, Result, Task
 
 ESTIMATORS = (SOFT, MARGINAL, DEBIASED, OWN)
@@ -56,11 +56,11 @@ def _show_small_mix_drawn(done: Done) -> Shown:
     return Shown("figure1", "Small-mix and its clustering", panels=panels, notes=(note,))
 
 
-def _circle(run: Result, of: str, title: str) -> Panel:
+def _circle(run: Result, of: str, title: str) -> Axes:
     x, labels = np.array(run["x"]), np.array(run[of])
     clusters = [placed(f"cluster {k + 1}", x[labels == k]) for k in range(2)]
     means = placed("means", np.array(run[f"{of} means"]), "marks")
-    return Panel(title, "x₁", "x₂", (*clusters, means), square=True)
+    return Axes(title, "x₁", "x₂", (*clusters, means), square=True)
 
 
 def _show_small_mix(done: Done) -> Shown:

@@ -99,7 +99,7 @@ class Dated:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class DatedCollection:
     """Dated documents: those of a corpus that meet an SQL condition, or the counts that come with it."""
 
     corpus: Corpus
@@ -122,24 +122,24 @@ class Collection:
         return counts, terms, np.asarray(years)
 
 
-COLLECTIONS: Mapping[str, Collection] = {
-    "NIPS abstracts": Collection(
+COLLECTIONS: Mapping[str, DatedCollection] = {
+    "NIPS abstracts": DatedCollection(
         nips.ABSTRACTS,
         (nips.ABSTRACTS.file,),
         "timestamp <= '2003'",
         "NIPS abstracts: the paper has 2,483 full papers of 1987 to 2003; ours are 2,354 abstracts with titles.",
     ),
-    "NIPS papers": Collection(
+    "NIPS papers": DatedCollection(
         nips.PAPERS,
         _NIPS_COUNTS,
         remark="NIPS papers: full texts, but of 1987 to 1999 alone: 13 of the paper's 17 years.",
     ),
-    "NYT front pages": Collection(
+    "NYT front pages": DatedCollection(
         nyt.FRONT_PAGE,
         (nyt.FRONT_PAGE.file,),
         remark="NYT front pages: headlines with a summary of one line, 1996 to 2006; the paper's are whole articles.",
     ),
-    "NYT elections": Collection(
+    "NYT elections": DatedCollection(
         nyt.FRONT_PAGE,
         (nyt.FRONT_PAGE.file,),
         "subtopic_code = 2012",

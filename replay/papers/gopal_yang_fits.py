@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from vmfstream import datasets, metrics
-from vmfstream.arrays import Labels, Rows, Vector
+from vmfstream.arrays import ClusterLabels, Rows, Vector
 from vmfstream.datasets import Dataset
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.replay.papers.gopal_yang_data import dated, halves, labelled
@@ -54,7 +54,7 @@ TOLERANCE = 1e-4
 """Change of the log-likelihood per document, in nats, at which the baselines are at rest."""
 
 
-def random_labels(n: int, k: int, seed: int) -> Labels:
+def random_labels(n: int, k: int, seed: int) -> ClusterLabels:
     """Return the clusters (n,) in which ``n`` documents start, equal for all methods of a restart."""
     return np.random.default_rng(seed).integers(k, size=n)
 
@@ -97,20 +97,20 @@ def fitted(model: Any, x: Rows, **given: Any) -> Any:
         return model.fit(x, **given)
 
 
-def _kmeans(data: Dataset, k: int, seed: int) -> Labels:
+def _kmeans(data: Dataset, k: int, seed: int) -> ClusterLabels:
     from sklearn.cluster import KMeans
 
     start = _shares(random_labels(data.x.shape[0], k, seed), k)
     means = np.asarray((data.x.T @ start).T) / np.maximum(start.sum(axis=0), 1.0)[:, None]
-    labels: Labels = fitted(KMeans(k, init=means, n_init=1, random_state=seed), data.x).labels_
+    labels: ClusterLabels = fitted(KMeans(k, init=means, n_init=1, random_state=seed), data.x).labels_
     return labels
 
 
-def _lda(data: Dataset, k: int, seed: int) -> Labels:
+def _lda(data: Dataset, k: int, seed: int) -> ClusterLabels:
     from sklearn.decomposition import LatentDirichletAllocation
 
     topics = LatentDirichletAllocation(k, random_state=seed).fit_transform(_counts(data))
-    labels: Labels = topics.argmax(axis=1)
+    labels: ClusterLabels = topics.argmax(axis=1)
     return labels
 
 
@@ -120,13 +120,13 @@ def _counts(data: Dataset) -> csr_array:
     return csr_array(data.counts, dtype=np.float64)
 
 
-def _shares(labels: Labels, k: int) -> Vector:
+def _shares(labels: ClusterLabels, k: int) -> Vector:
     return np.eye(k)[labels]
 
 
 def expectation_maximisation(
-    scores: Callable[[Vector], Vector], labels: Labels, k: int, most: int = MOST_SWEEPS
-) -> Labels:
+    scores: Callable[[Vector], Vector], labels: ClusterLabels, k: int, most: int = MOST_SWEEPS
+) -> ClusterLabels:
     """Run EM from ``labels`` (N,) in ``k`` clusters to rest and return the likeliest clusters.
 
     It does at most ``most`` sweeps. ``scores`` re-estimates the model from responsibilities (N, K) and returns the
@@ -176,14 +176,14 @@ def _log_weights(nk: Vector) -> Vector:
     return np.asarray(np.log((nk + 1.0) / (nk.sum() + len(nk))))
 
 
-def _by_em(step: Callable[[Dataset], Callable[[Vector], Vector]]) -> Callable[[Dataset, int, int], Labels]:
-    def fit(data: Dataset, k: int, seed: int) -> Labels:
+def _by_em(step: Callable[[Dataset], Callable[[Vector], Vector]]) -> Callable[[Dataset, int, int], ClusterLabels]:
+    def fit(data: Dataset, k: int, seed: int) -> ClusterLabels:
         return expectation_maximisation(step(data), random_labels(data.x.shape[0], k, seed), k)
 
     return fit
 
 
-BASELINES: Mapping[str, Callable[[Dataset, int, int], Labels]] = {
+BASELINES: Mapping[str, Callable[[Dataset, int, int], ClusterLabels]] = {
     KMEANS: _kmeans,
     GAUSSIAN: _by_em(lambda data: gaussian_scores(csr_array(data.x))),
     MULTINOMIAL: _by_em(lambda data: multinomial_scores(_counts(data))),

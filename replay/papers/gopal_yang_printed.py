@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-Score: TypeAlias = tuple[float, str]
+PrintedScore: TypeAlias = tuple[float, str]
 """A score and the mark of its difference from B-vMFmix: * at the 5 % level, † at the 1 % level."""
 
 Measure: TypeAlias = Literal["NMI", "ARI"]
@@ -16,13 +16,13 @@ SETS = ("TDT4", "TDT5", "CNAE", "K9", "NEWS20")
 """The columns of Table 2."""
 
 
-def _row(*scores: str) -> dict[str, dict[Measure, Score]]:
+def _row(*scores: str) -> dict[str, dict[Measure, PrintedScore]]:
     """Read NMI and ARI of each set, a score with its mark behind it."""
     read = [(float(score.rstrip("*†")), score.lstrip(".0123456789")) for score in scores]
     return {name: {"NMI": read[2 * i], "ARI": read[2 * i + 1]} for i, name in enumerate(SETS)}
 
 
-AGREEMENT: Mapping[str, Mapping[str, Mapping[Measure, Score]]] = {
+AGREEMENT: Mapping[str, Mapping[str, Mapping[Measure, PrintedScore]]] = {
     "B-vMFmix": _row(".900", ".799", ".860", ".710", ".748", ".669", ".551", ".352", ".567", ".397"),
     "vMFmix": _row(".880†", ".729†", ".851*", ".676†", ".650†", ".426†", ".543*", ".350", ".565", ".386†"),
     "K-means": _row(".842†", ".675†", ".827†", ".591†", ".605†", ".311†", ".487†", ".264†", ".492†", ".217†"),

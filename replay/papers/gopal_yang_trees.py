@@ -20,7 +20,7 @@ from vmfstream.replay.papers.gopal_yang_fits import (
     scored,
 )
 from vmfstream.replay.papers.gopal_yang_tables import MARKS, mark, marked, remarks
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, mean_and_spread
+from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table, mean_and_spread
 from vmfstream.replay.papers.work import Done, Result, Task
 
 H, H_OURS = "H-vMFmix, mean field", "H-vMFmix, vmfstream"
@@ -94,14 +94,14 @@ def _density(done: Done, data: str, method: str, tree: tuple[int, int]) -> list[
     return done.values("relative", data=data, method=method, k=branching**height)
 
 
-def _panel(done: Done, data: str) -> Panel:
+def _panel(done: Done, data: str) -> Axes:
     series = []
     for method in (*FLAT, *HIERARCHIES):
         points = [mean_and_spread(_density(done, data, method, tree)) for tree in TREES]
         spread = None if points[0][1] is None else tuple(sd or 0.0 for _, sd in points)
         leaves = tuple(float(branching**height) for height, branching in TREES)
         series.append(Series(method, leaves, tuple(mean for mean, _ in points), spread=spread))
-    return Panel(data, "leaves", "nats per document above uniform", tuple(series))
+    return Axes(data, "leaves", "nats per document above uniform", tuple(series))
 
 
 def _ahead(done: Done) -> Table:

@@ -10,7 +10,7 @@ from vmfstream.replay.papers import gopal_yang_printed as printed
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
 from vmfstream.replay.papers.gopal_yang_data import COLLECTIONS, dated
 from vmfstream.replay.papers.gopal_yang_fits import fitted
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table
+from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table
 from vmfstream.replay.papers.work import Done, Result, Task
 
 FOLLOWED = ("NIPS abstracts", "NIPS papers")
@@ -109,11 +109,11 @@ def _drawn(runs: Sequence[Result]) -> list[str]:
     return sorted(peak, key=lambda word: -peak[word])[:TOP]
 
 
-def _picture(run: Result, title: str, words: Sequence[str]) -> Panel:
+def _picture(run: Result, title: str, words: Sequence[str]) -> Axes:
     years = tuple(float(year) for year in run["years"])
     weights = dict(zip(run["words"], zip(*run["weights"], strict=True), strict=True))
     series = tuple(Series(word, years, weights[word]) for word in words if word in weights)
-    return Panel(title, "year", "weight in the topic's mean", series)
+    return Axes(title, "year", "weight in the topic's mean", series)
 
 
 VOCABULARY = Exhibit(_tasks, _show)

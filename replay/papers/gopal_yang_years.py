@@ -21,7 +21,7 @@ from vmfstream.replay.papers.gopal_yang_fits import (
     next_year_once,
 )
 from vmfstream.replay.papers.gopal_yang_printed import CLUSTERS
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, mean_and_spread
+from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table, mean_and_spread
 from vmfstream.replay.papers.work import Done, Task
 
 YEARS: Mapping[str, tuple[int, int]] = {
@@ -101,7 +101,7 @@ def _show_next_years(done: Done) -> Shown:
     )
 
 
-def _improvements(done: Done, data: str) -> tuple[Panel, Panel, Panel]:
+def _improvements(done: Done, data: str) -> tuple[Axes, Axes, Axes]:
     x = tuple(float(year) for year in _years(data))
     nats, relative = [], []
     for method in PREDICTING[1:]:
@@ -110,9 +110,9 @@ def _improvements(done: Done, data: str) -> tuple[Panel, Panel, Panel]:
         relative.append(Series(method, x, tuple(100 * gain.relative for gain in found)))
     ahead = tuple(Series(method, x, _ahead(done, data, method, rival)) for method, rival in OF_A_KIND)
     return (
-        Panel(data, "year", "nats per document above vMFmix", tuple(nats)),
-        Panel(f"{data}, as the paper draws it", "year", "improvement over vMFmix, %", tuple(relative)),
-        Panel(f"{data}: what time is worth", "year", "nats per document above B-vMFmix", ahead),
+        Axes(data, "year", "nats per document above vMFmix", tuple(nats)),
+        Axes(f"{data}, as the paper draws it", "year", "improvement over vMFmix, %", tuple(relative)),
+        Axes(f"{data}: what time is worth", "year", "nats per document above B-vMFmix", ahead),
     )
 
 

@@ -54,7 +54,7 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Collection:
+class LabelledCounts:
     """Documents to classify: word counts, the place of each class, and which are for training."""
 
     counts: csr_array
@@ -64,7 +64,7 @@ class Collection:
 
 
 @lru_cache(maxsize=1)
-def collection(name: str) -> Collection:
+def collection(name: str) -> LabelledCounts:
     """Return 20News as its dates cut it, or the single-topic stories of Reuters as the ModApte split does."""
     import duckdb
 
@@ -84,7 +84,7 @@ def collection(name: str) -> Collection:
         raise ValueError(f"{name}: expected word counts, got none")
     rows = np.flatnonzero(chosen & (np.diff(data.counts.indptr) > 0))
     y = np.unique(data.y[rows], return_inverse=True)[1]
-    return Collection(csr_array(data.counts[rows]), data.terms, y.astype(np.int64), split[rows] == "train")
+    return LabelledCounts(csr_array(data.counts[rows]), data.terms, y.astype(np.int64), split[rows] == "train")
 
 
 @lru_cache(maxsize=1)

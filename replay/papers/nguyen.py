@@ -39,10 +39,10 @@ from vmfstream.replay.papers.nguyen_pictures import (
     rival_once,
 )
 from vmfstream.replay.papers.shown import (
+    Axes,
     Cell,
     Image,
     Images,
-    Panel,
     Series,
     Shown,
     Table,
@@ -234,7 +234,7 @@ def _show_figure3(done: Done) -> Shown:
 def _show_figure4(done: Done) -> Shown:
     curves = done.where(context="timestamp")[0]["curves"]
     lines = tuple(Series(" ".join(words), tuple(years), tuple(density)) for words, years, density in curves)
-    panel = Panel("Topics over time", "year", "density", lines)
+    panel = Axes("Topics over time", "year", "density", lines)
     notes = (
         "NIPS in place of PNAS, whose topic Albinism the paper shows; the topics that are most of their time.",
         _chain_note(PART_CHAIN),
@@ -322,7 +322,7 @@ def _show_figure6(done: Done) -> Shown:
         "figure6",
         "Clusters of pictures in the plane",
         (Table(f"The largest of {found['clusters']} clusters, by their tags", cells, 0, corner="tags"),),
-        (Panel("t-SNE of content and context", "first place", "second place", points, square=True),),
+        (Axes("t-SNE of content and context", "first place", "second place", points, square=True),),
         notes=(*PICTURE_NOTES, "The paper shows 7 of its 28 clusters, drawn at random; these are the largest."),
     )
 

@@ -51,7 +51,7 @@ HELD_OUT = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Collection:
+class CountsInContext:
     """Counts of words (J, V), contexts by name, names of the items of bags, and further facts about the documents."""
 
     counts: csr_array
@@ -62,7 +62,7 @@ class Collection:
     y: NDArray[np.int64]
 
 
-def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
+def letters(seed: int, documents: int = 100, tokens: int = 50) -> CountsInContext:
     """Draw ``documents`` bags of ``tokens`` pixels from each word of the sentence, and a number that tells which.
 
     Equal values of ``seed`` give equal documents.
@@ -71,7 +71,7 @@ def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
     images, mixing, y = _letter_laws(documents)
     counts = rng.multinomial(tokens, (mixing @ images)[y])
     numbers = rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y])
-    return Collection(csr_array(counts), {"number": numbers}, {}, [str(i) for i in range(35)], [], y)
+    return CountsInContext(csr_array(counts), {"number": numbers}, {}, [str(i) for i in range(35)], [], y)
 
 
 def letter_images(seed: int, documents: int = 100, tokens: int = 50) -> tuple[list[Any], Any, Any]:
@@ -143,7 +143,7 @@ def _kept(counts: csr_array, words: NDArray[Any], seed: int) -> csr_array:
 
 
 @lru_cache(maxsize=1)
-def papers() -> Collection:
+def papers() -> CountsInContext:
     """The papers of NIPS 1987-1999 with titles, authors and years."""
     counts = csr_array(load_npz(need_data(NIPS_FILES[0]))).astype(np.float64)
     meta = _table(NIPS_FILES[1])
@@ -156,13 +156,13 @@ def papers() -> Collection:
         "authors": authors,
         "timestamp": np.asarray(meta["timestamp"], np.float64),
     }
-    return Collection(
+    return CountsInContext(
         counts, contexts, {"titles": list(terms), "authors": names}, words, titles, np.full(len(titles), -1)
     )
 
 
 @lru_cache(maxsize=1)
-def pictures() -> Collection:
+def pictures() -> CountsInContext:
     """Pictures of Corel with one of the 13 most frequent first tags, which is the class; the others are context."""
     counts = csr_array(load_npz(need_data(COREL_FILES[0]))).astype(np.float64)
     tags = [list(given) for given in _table(COREL_FILES[1])["tags"]]
@@ -172,7 +172,7 @@ def pictures() -> Collection:
     rows = np.flatnonzero(np.isin(first, chosen) & (np.diff(counts.indptr) > 0))
     others, items = _bag([tags[row][1:] for row in rows])
     y = np.searchsorted(chosen, first[rows]).astype(np.int64)
-    return Collection(counts[rows], {"tags": others}, {"tags": items}, [], [], y)
+    return CountsInContext(counts[rows], {"tags": others}, {"tags": items}, [], [], y)
 
 
 def _table(file: str) -> Any:

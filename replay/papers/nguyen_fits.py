@@ -20,7 +20,7 @@ from vmfstream.estimators.multilevel_contexts import Named
 from vmfstream.replay.papers.nguyen_data import (
     HELD_OUT,
     LETTERS,
-    Collection,
+    CountsInContext,
     drawn,
     halved,
     labelled_letters,
@@ -159,7 +159,7 @@ def nips_once(context: str, words: int, seed: int) -> Result:
 
 
 def _most_gained(
-    labels: NDArray[np.int64], data: Collection, train: NDArray[np.int64], test: NDArray[np.int64], words: float
+    labels: NDArray[np.int64], data: CountsInContext, train: NDArray[np.int64], test: NDArray[np.int64], words: float
 ) -> Result:
     """Per cent that the perplexity of the held-out words can fall by contexts of all papers, at most.
 
@@ -192,7 +192,7 @@ def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float
     return averaged(each)
 
 
-def _largest(model: MultilevelClustering, data: Collection, train: NDArray[np.int64], context: str) -> Result:
+def _largest(model: MultilevelClustering, data: CountsInContext, train: NDArray[np.int64], context: str) -> Result:
     """The largest cluster: its strongest items, titles of papers, and topics."""
     items = {name: names for name, names in data.items.items() if name == context}
     row = model.table(data.words, items, top=8)[0]
@@ -204,7 +204,7 @@ def _largest(model: MultilevelClustering, data: Collection, train: NDArray[np.in
     }
 
 
-def _curves(model: MultilevelClustering, data: Collection, context: str) -> list[Any]:
+def _curves(model: MultilevelClustering, data: CountsInContext, context: str) -> list[Any]:
     """Words and density over the years of the topics that are most their own time's."""
     if context != "timestamp":
         return []

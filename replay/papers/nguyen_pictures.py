@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 
 from vmfstream import metrics
 from vmfstream.estimators.multilevel import MultilevelClustering
-from vmfstream.replay.papers.nguyen_data import Collection, pictures
+from vmfstream.replay.papers.nguyen_data import CountsInContext, pictures
 from vmfstream.replay.papers.nguyen_fits import WITH, WITHOUT
 from vmfstream.replay.papers.nguyen_hdp import Hdp
 from vmfstream.replay.papers.work import Result
@@ -39,7 +39,7 @@ MAPPED = 7
 """Clusters that are shown in the plane, as many as in the paper."""
 
 
-def _parts(seed: int) -> tuple[Collection, NDArray[np.int64], NDArray[np.int64], np.random.Generator]:
+def _parts(seed: int) -> tuple[CountsInContext, NDArray[np.int64], NDArray[np.int64], np.random.Generator]:
     """Return the pictures, and which three fifths of them are clustered and which held out."""
     data, rng = pictures(), np.random.default_rng(seed)
     order = rng.permutation(len(data.y))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vmfstream.folders import write_file
-from vmfstream.replay.papers.shown import Image, Images, Panel, Series, Shown, Table
+from vmfstream.replay.papers.shown import Axes, Image, Images, Series, Shown, Table
 
 COLOURS = ("#0b6fb8", "#d1495b", "#2a8c57", "#8a5fbf", "#b8740b", "#4c7a89", "#a0527a", "#6b6b6b")
 """Colours of the series, in order of first appearance; distinguishable with any colour vision."""
@@ -172,7 +172,7 @@ def _figures(shown: Shown) -> list[dict[str, Any]]:
     return [{"place": f"{shown.name}-{i}", "figure": _figure(panel, names)} for i, panel in enumerate(shown.panels)]
 
 
-def _figure(panel: Panel, names: Sequence[str]) -> dict[str, Any]:
+def _figure(panel: Axes, names: Sequence[str]) -> dict[str, Any]:
     import plotly.graph_objects as go
 
     figure = go.Figure([_trace(series, names.index(series.name)) for series in panel.series])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Value: TypeAlias = float | str | None
 
-Source: TypeAlias = Literal["paper", "ours"]
+ResultSource: TypeAlias = Literal["paper", "ours"]
 
 Style: TypeAlias = Literal["line", "printed", "points", "marks"]
 """A line of ours, printed values (hollow marks), single points, or marks that stand out among points."""
@@ -51,16 +51,16 @@ class Table:
         """Return the names of the columns in order of appearance."""
         return list(dict.fromkeys(cell.column for cell in self.cells))
 
-    def sources(self, column: str) -> tuple[Source, ...]:
+    def sources(self, column: str) -> tuple[ResultSource, ...]:
         """Return whose values a column shows: ours alone where the paper prints none."""
         printed = any(cell.paper is not None for cell in self.cells if cell.column == column)
         return ("paper", "ours") if printed else ("ours",)
 
-    def places(self) -> list[tuple[str, Source]]:
+    def places(self) -> list[tuple[str, ResultSource]]:
         """Return every column with every source that it shows."""
         return [(column, source) for column in self.columns() for source in self.sources(column)]
 
-    def text(self, row: str, column: str, source: Source) -> str:
+    def text(self, row: str, column: str, source: ResultSource) -> str:
         """Return the entry at ``row`` and ``column`` as shown, empty if there is none.
 
         ``source`` is "paper" or "ours".
@@ -91,7 +91,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class Axes:
     """One pair of axes: what is drawn on them, and dashed levels with their names. ``square`` makes units equal."""
 
     title: str
@@ -125,7 +125,7 @@ class Shown:
     name: str
     title: str
     tables: tuple[Table, ...] = ()
-    panels: tuple[Panel, ...] = ()
+    panels: tuple[Axes, ...] = ()
     notes: tuple[str, ...] = ()
     images: tuple[Images, ...] = ()
 
@@ -151,7 +151,7 @@ def placed(name: str, places: NDArray[np.float64], style: Style = "points") -> S
     return Series(name, tuple(across), tuple(up), style)
 
 
-def tables_of(panel: Panel) -> Table:
+def tables_of(panel: Axes) -> Table:
     """Return the numbers of a panel as a table, for where there is no picture: a row per line, a column per x."""
     cells = [
         Cell(series.name, f"{x:g}", None, y, series.spread[i] if series.spread else None)

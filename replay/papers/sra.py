@@ -12,7 +12,7 @@ from vmfstream.replay.papers.algorithms import OURS, SOFT, cluster
 from vmfstream.replay.papers.banerjee_simulated import ESTIMATORS, big_mix_tasks, whole
 from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
 from vmfstream.replay.papers.clustering import ORIGINS, documents, remarks
-from vmfstream.replay.papers.shown import Cell, Panel, Shown, Table, mean_and_spread, placed
+from vmfstream.replay.papers.shown import Axes, Cell, Shown, Table, mean_and_spread, placed
 from vmfstream.replay.papers.work import Done, Result, Task
 
 __all__ = ["PAPER"]
@@ -139,11 +139,11 @@ def _show_axial(done: Done) -> Shown:
     return Shown("figure1", "Axial data in two clusters", (Table("Agreement with the axes", cells),), panels, (note,))
 
 
-def _axial_panel(run: Result, name: str, title: str) -> Panel:
+def _axial_panel(run: Result, name: str, title: str) -> Axes:
     x, labels = np.array(run["x"]), np.array(run[f"{name} labels"])
     clusters = [placed(f"cluster {k + 1}", x[labels == k]) for k in range(labels.max() + 1)]
     means = placed("means", np.array(run[f"{name} centres"]), "marks")
-    return Panel(title, "x₁", "x₂", (*clusters, means), square=True)
+    return Axes(title, "x₁", "x₂", (*clusters, means), square=True)
 
 
 PAPER = Paper(

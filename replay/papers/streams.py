@@ -17,7 +17,7 @@ from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
 from vmfstream.replay.papers.shown import Cell, Shown, Table, mean_and_spread
 from vmfstream.replay.papers.work import Done, Result, Task
 
-__all__ = ["PAPER", "Stream", "fit_stories", "label_scores", "read_stream", "single_pass"]
+__all__ = ["PAPER", "LabelledStream", "fit_stories", "label_scores", "read_stream", "single_pass"]
 
 Labels = NDArray[np.int64]
 
@@ -78,7 +78,7 @@ STREAMS = {
 """Streams by the name that they have in the tables."""
 
 
-class Stream(NamedTuple):
+class LabelledStream(NamedTuple):
     """Unit rows (N, D) in order of arrival, their classes (N,), and which are scored (N,)."""
 
     x: csr_array
@@ -86,7 +86,7 @@ class Stream(NamedTuple):
     scored: NDArray[np.bool_]
 
 
-def read_stream(name: str, order: int = 0) -> Stream:
+def read_stream(name: str, order: int = 0) -> LabelledStream:
     """Read a stream: tf-idf rows under the document frequencies so far.
 
     Parameters
@@ -118,17 +118,17 @@ def read_stream(name: str, order: int = 0) -> Stream:
     shape = (len(texts), len(table))
     x = RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
     y = np.unique([row[1] for row in rows], return_inverse=True)[1]
-    return Stream(x, y, np.array([bool(row[2]) for row in rows]))
+    return LabelledStream(x, y, np.array([bool(row[2]) for row in rows]))
 
 
-def fit_stories(stream: Stream, **parameters: Any) -> tuple[Labels, dict[str, Any]]:
+def fit_stories(stream: LabelledStream, **parameters: Any) -> tuple[Labels, dict[str, Any]]:
     """Label a stream by `StoryMixture`, with ``parameters`` other than its defaults."""
     from vmfstream.estimators.stories import StoryMixture
 
     return StoryMixture(**parameters).fit(stream.x).labels_, {"parameters": parameters}
 
 
-def single_pass(stream: Stream) -> tuple[Labels, dict[str, Any]]:
+def single_pass(stream: LabelledStream) -> tuple[Labels, dict[str, Any]]:
     """Label a stream by one pass: join the mean of the largest cosine if it reaches a threshold, else open a cluster.
 
     The threshold is the best of 19 on the first tenth of the stream by NMI, that is, chosen with labels.
@@ -176,7 +176,7 @@ def _single_pass(bounds, columns, values, width, threshold):  # type: ignore[no-
     return labels
 
 
-def label_scores(found: Labels, stream: Stream) -> dict[str, float]:
+def label_scores(found: Labels, stream: LabelledStream) -> dict[str, float]:
     """Return the agreement of labels (N,) with the classes; documents without words are clusters of their own."""
     from vmfstream.clustering_metrics import adjusted_mutual_information, b_cubed, detection_cost, v_measure
     from vmfstream.metrics import adjusted_rand_index
@@ -192,7 +192,7 @@ def label_scores(found: Labels, stream: Stream) -> dict[str, float]:
     }
 
 
-_METHODS: dict[str, Callable[[Stream], tuple[Labels, dict[str, Any]]]] = {
+_METHODS: dict[str, Callable[[LabelledStream], tuple[Labels, dict[str, Any]]]] = {
     STORIES: fit_stories,
     SINGLE_PASS: single_pass,
 }

@@ -18,7 +18,7 @@ from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
 from vmfstream.replay.planted.topics import PLANTED_TOPICS, PlantedTopic
 from vmfstream.replay.planted.truth import PhaseTruth, TopicTruth, Truth, TruthEvent
-from vmfstream.replay.planted.writing import Table, choose_frames, leading_words, tables_of, written
+from vmfstream.replay.planted.writing import DrawTable, choose_frames, leading_words, tables_of, written
 
 _BLOCK = 1_000  # documents drawn at once; a block is the smallest thing that can be drawn alone
 _WRITTEN_FOR = 24  # slices the topics' times are written in
@@ -259,13 +259,13 @@ class PlantedStream:
         times: list[datetime] = (begins + seconds).tolist()
         return times
 
-    def _tables(self, slice: int) -> list[Table]:
+    def _tables(self, slice: int) -> list[DrawTable]:
         """Return the tables of words of a slice."""
         tables = self.__dict__.setdefault("_table_cache", {})
         if slice not in tables:
             tables.clear()  # documents come in order of time, so one slice is enough
             tables[slice] = tables_of([self._mix(topic, slice) for topic in PLANTED_TOPICS])
-        found: list[Table] = tables[slice]
+        found: list[DrawTable] = tables[slice]
         return found
 
 

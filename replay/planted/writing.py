@@ -39,7 +39,7 @@ class _Frames:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pool:
+class _PhrasePool:
     """Every entry of every list once, then all of them again with a capital."""
 
     phrases: NDArray[np.object_]
@@ -48,7 +48,7 @@ class _Pool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class DrawTable:
     """Entries to draw from: that of group g and uniform u stands where ``cumulative`` passes g + u."""
 
     entry: NDArray[np.intp]
@@ -74,11 +74,11 @@ def _build_frames() -> _Frames:
     return _Frames(text, slots, np.array(aside), ranges)
 
 
-def _build_pool() -> _Pool:
+def _build_pool() -> _PhrasePool:
     topical = (phase.entries(kind) for topic in PLANTED_TOPICS for phase in topic.phases for kind in TOPICAL)
     phrases = list(dict.fromkeys(chain.from_iterable(chain(topical, COMMON.values()))))
     capitals = [phrase[0].upper() + phrase[1:] for phrase in phrases]
-    return _Pool(
+    return _PhrasePool(
         np.array(phrases + capitals, dtype=object), len(phrases), {phrase: n for n, phrase in enumerate(phrases)}
     )
 
@@ -106,7 +106,7 @@ def _ranked(size: int) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-def _topical_table(kind: str, mixes: Sequence[NDArray[np.float64]]) -> Table:
+def _topical_table(kind: str, mixes: Sequence[NDArray[np.float64]]) -> DrawTable:
     entries: list[int] = []
     cumulative: list[NDArray[np.float64]] = []
     for group, (topic, mix) in enumerate(zip(PLANTED_TOPICS, mixes, strict=True)):
@@ -119,12 +119,12 @@ def _topical_table(kind: str, mixes: Sequence[NDArray[np.float64]]) -> Table:
         within = np.cumsum(np.concatenate(weights))
         within[-1] = 1.0  # so that rounding never leaves the group
         cumulative.append(group + within)
-    return Table(np.array(entries, dtype=np.intp), np.concatenate(cumulative))
+    return DrawTable(np.array(entries, dtype=np.intp), np.concatenate(cumulative))
 
 
-def _common_table(entries: Sequence[str]) -> Table:
+def _common_table(entries: Sequence[str]) -> DrawTable:
     cumulative = np.arange(1, len(entries) + 1) / len(entries)
-    return Table(np.array([_POOL.number[entry] for entry in entries], dtype=np.intp), cumulative)
+    return DrawTable(np.array([_POOL.number[entry] for entry in entries], dtype=np.intp), cumulative)
 
 
 _COMMON_TABLES = [_common_table(entries) for entries in COMMON.values()]
@@ -151,7 +151,7 @@ def leading_words(topic: PlantedTopic, phase: int, top: int = 20) -> tuple[str, 
     return tuple(word for word, _ in sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:top])
 
 
-def tables_of(mixes: Sequence[NDArray[np.float64]]) -> list[Table]:
+def tables_of(mixes: Sequence[NDArray[np.float64]]) -> list[DrawTable]:
     """Return one table per kind of slot: of every topic's words where its phases are so mixed, then of common words."""
     return [_topical_table(kind, mixes) for kind in TOPICAL] + _COMMON_TABLES
 
@@ -161,7 +161,7 @@ def written(
     frames: NDArray[np.intp],
     topic: NDArray[np.intp],
     other: NDArray[np.intp],
-    tables: Sequence[Table],
+    tables: Sequence[DrawTable],
 ) -> list[tuple[str, str]]:
     """Return title and text of documents: a word for every slot of their ``frames``, then all joined.
 

@@ -47,7 +47,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.benchmarks import engine_peers as peers
 from tests.benchmarks.engine_kernels import bare, plain
 from tests.benchmarks.engine_passes import BATCH, Clock, Pass, follow, mixture
-from vmfstream.arrays import Labels
+from vmfstream.arrays import ClusterLabels
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings
 
@@ -62,7 +62,7 @@ CURVE = [
 Method = Callable[[csr_array, list[csr_array], int, int], Pass]
 
 
-def counted(n: int, d: int, k: int, words: int, topical: float, seed: int = 0) -> tuple[csr_array, Labels]:
+def counted(n: int, d: int, k: int, words: int, topical: float, seed: int = 0) -> tuple[csr_array, ClusterLabels]:
     """Counts of about ``words`` distinct words a document: some from their topic's 300 words, most from a Zipf law.
 
     The share of their topic's words varies among documents around ``topical``, so that some can hardly be told.
@@ -157,7 +157,9 @@ def resident(field: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
-def measure(counts: csr_array, truth: Labels, k: int, threads: int, rounds: int, slow: list[str], memory: bool) -> None:
+def measure(
+    counts: csr_array, truth: ClusterLabels, k: int, threads: int, rounds: int, slow: list[str], memory: bool
+) -> None:
     """Print the lines of one number of topics and threads."""
     x = weighted(counts)
     warm(x, threads, list(FAST))
@@ -210,7 +212,7 @@ def _ratios(rates: dict[str, list[float]], name: str) -> dict[str, float]:
     }
 
 
-def _agreement(truth: Labels, labels: Labels) -> float:
+def _agreement(truth: ClusterLabels, labels: ClusterLabels) -> float:
     return _rounded(normalized_mutual_info_score(truth, labels))
 
 

@@ -44,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.stories import StoryMixture
 from vmfstream.folders import need_data
-from vmfstream.replay.papers.streams import STREAMS, Stream, fit_stories, label_scores, read_stream, single_pass
+from vmfstream.replay.papers.streams import STREAMS, LabelledStream, fit_stories, label_scores, read_stream, single_pass
 from vmfstream.stories.weights import RunningTfidf
 from vmfstream.text.tokeniser import Tokeniser
 from vmfstream.text.word_table import WordTable
@@ -66,7 +66,7 @@ the law of all other words, seed."""
 HELD_OUT = ("nyt", *PLANTED)
 
 
-def held_out(name: str) -> Stream:
+def held_out(name: str) -> LabelledStream:
     """Read front pages, or plant stories: streams that no default was chosen on."""
     if name in PLANTED:
         return planted_stories(*PLANTED[name])
@@ -80,12 +80,12 @@ def held_out(name: str) -> Stream:
     counts = Tokeniser().count([row[0] for row in rows], table := WordTable(1 << 20))
     shape = (len(rows), len(table))
     x = RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
-    return Stream(x, np.unique([row[1] for row in rows], return_inverse=True)[1], np.ones(len(rows), bool))
+    return LabelledStream(x, np.unique([row[1] for row in rows], return_inverse=True)[1], np.ones(len(rows), bool))
 
 
 def planted_stories(
     length: float, spread: float, share: float, own_words: int, exponent: float, seed: int, n: int = 5_000
-) -> Stream:
+) -> LabelledStream:
     """Plant 80 stories that begin and end, of very different sizes.
 
     Parameters
@@ -117,7 +117,7 @@ def planted_stories(
         counts.append(often)
         bounds.append(bounds[-1] + found.size)
     matrix = csr_array((np.concatenate(counts), np.concatenate(terms), np.array(bounds)), shape=(n, words))
-    return Stream(RunningTfidf().weigh(matrix), np.unique(y, return_inverse=True)[1], np.ones(n, bool))
+    return LabelledStream(RunningTfidf().weigh(matrix), np.unique(y, return_inverse=True)[1], np.ones(n, bool))
 
 
 def planted(documents: int, words: int, living: int, columns: int = 50_000, seed: int = 0) -> csr_array:

@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from vmfstream import datasets
-from vmfstream.arrays import Labels
+from vmfstream.arrays import ClusterLabels
 from vmfstream.estimators.bayesian import BayesianVMFMixture
 from vmfstream.estimators.mixtures import VMFMixture
 from vmfstream.estimators.online import OnlineVMFMixture
@@ -50,15 +50,15 @@ class Stream(NamedTuple):
 
     x: csr_array
     counts: csr_array
-    y: Labels
+    y: ClusterLabels
     batches: list[NDArray[np.intp]]
 
 
 class Found(NamedTuple):
     """Labels (N,) given on arrival, None for batch fits, and under the final model."""
 
-    arrival: Labels | None
-    final: Labels
+    arrival: ClusterLabels | None
+    final: ClusterLabels
 
 
 def newsgroups(seed: int) -> Stream:
@@ -103,7 +103,7 @@ def kmeans(stream: Stream, k: int, seed: int) -> Found:
     return _partial(MiniBatchKMeans(k, random_state=seed, n_init=3), stream, lambda model, rows: model.predict(rows))
 
 
-def _partial(model: Any, stream: Stream, before: Callable[[Any, csr_array], Labels | None]) -> Found:
+def _partial(model: Any, stream: Stream, before: Callable[[Any, csr_array], ClusterLabels | None]) -> Found:
     """One pass of ``partial_fit``; a model that labels before it learns answers None to ``before``."""
     arrival = []
     for n, batch in enumerate(stream.batches):
@@ -139,7 +139,7 @@ def batch_bayesian(stream: Stream, k: int, seed: int) -> Found:
 
 def refitted(stream: Stream, k: int, seed: int) -> Found:
     """The soft mixture fitted anew to all rows so far before every batch, its clusters matched with those of before."""
-    arrival: list[Labels] = []
+    arrival: list[ClusterLabels] = []
     now = np.zeros(0, np.int64)
     for batch in stream.batches:
         past = stream.x[: max(batch[0], len(stream.batches[0]))]  # the first batch itself: nothing came before
@@ -150,7 +150,7 @@ def refitted(stream: Stream, k: int, seed: int) -> Found:
     return Found(np.concatenate(arrival), now)
 
 
-def _matched(labels: Labels, before: Labels, k: int) -> Labels:
+def _matched(labels: ClusterLabels, before: ClusterLabels, k: int) -> ClusterLabels:
     """New names of labels such that most rows keep theirs; -1, of a row without words, stays."""
     shared = np.zeros((k, k))
     named = (labels >= 0) & (before >= 0)
@@ -186,7 +186,7 @@ METHODS = {
 SLOW = {"TextClust": textclust, "VMFMixture, refitted": refitted}
 
 
-def agreement(y: Labels, found: Labels | None) -> list[float] | None:
+def agreement(y: ClusterLabels, found: ClusterLabels | None) -> list[float] | None:
     """NMI and ARI."""
     if found is None:
         return None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from vmfstream.arrays import Labels
+from vmfstream.arrays import ClusterLabels
 from vmfstream.estimators.online import OnlineVMFMixture
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings, TrackState
@@ -27,7 +27,7 @@ class Pass(NamedTuple):
 
     seconds: float
     cpu: float
-    labels: Labels | None
+    labels: ClusterLabels | None
 
 
 class Clock:

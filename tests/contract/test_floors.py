@@ -144,8 +144,6 @@ def not_numeric(module: str, path: Path) -> Iterator[str]:
         return
     for name in imports(path):
         top = name.split(".")[0]
-        if (module, top) == ("vmfstream.online.drift", "river"):  # its detectors, loaded when first needed
-            continue
         if top not in NUMERIC | {"vmfstream"} and top not in sys.stdlib_module_names:
             yield f"{module} imports {name}"
 

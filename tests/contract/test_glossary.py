@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import typer
 
+from tests.contract.test_floors import modules
 from vmfstream import cli
 
 GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
@@ -51,6 +53,18 @@ def test_terms_are_defined_once() -> None:
 
 def test_definitions_are_sentences() -> None:
     assert not [term for term, definition in entries() if not definition.endswith(".")]
+
+
+def test_names_of_classes_and_types_stand_for_one_thing_each() -> None:
+    found: dict[str, list[str]] = {}
+    for module, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+                found.setdefault(ast.unparse(node.target), []).append(module)
+    assert len(found) > 500
+    assert not {name: where for name, where in found.items() if len(where) > 1}
 
 
 def test_terms_are_in_order() -> None:

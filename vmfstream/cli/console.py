@@ -31,7 +31,7 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
 
-class Stop:
+class StopSignal:
     """Whether a signal asked the command to stop, and the exit code to end with then."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def conclude(
     engine: Engine,
     run_file: Path,
     page: Path | None,
-    stop: Stop,
+    stop: StopSignal,
     *,
     topics: int,
     stay: Callable[[], None] | None = None,
@@ -232,9 +232,9 @@ def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def stopping() -> Iterator[Stop]:
-    """Yield a `Stop` that handles signals."""
-    stop = Stop()
+def stopping() -> Iterator[StopSignal]:
+    """Yield a `StopSignal` that handles signals."""
+    stop = StopSignal()
     previous = signal.signal(signal.SIGINT, stop.ask), signal.signal(signal.SIGTERM, stop.ask)
     try:
         yield stop
@@ -244,8 +244,8 @@ def stopping() -> Iterator[Stop]:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None, slices: str = "") -> Iterator[tuple[Observer, Stop]]:
-    """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `Stop` that handles signals.
+def progress(title: str, total: int | None = None, slices: str = "") -> Iterator[tuple[Observer, StopSignal]]:
+    """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `StopSignal` that handles signals.
 
     ``total`` are the documents to come, if that is known. If ``slices``, a length, prove far too short, that is told.
     """
@@ -290,8 +290,8 @@ _AS_TERMINAL = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 
 
 @contextmanager
-def counting(title: str, total: int | None = None) -> Iterator[tuple[Callable[..., None], Stop]]:
-    """Show a progress bar on a terminal; yield what tells it of documents, rejected ones and a note, and a `Stop`."""
+def counting(title: str, total: int | None = None) -> Iterator[tuple[Callable[..., None], StopSignal]]:
+    """Show a progress bar on a terminal; yield what tells it of documents, rejects and a note, and a `StopSignal`."""
     with stopping() as stop:
         if not (sys.stderr.isatty() or _AS_TERMINAL & os.environ.keys()):  # rich need not be imported then
             yield lambda *_: None, stop

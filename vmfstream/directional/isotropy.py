@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.arrays import Labels, Vector
+from vmfstream.arrays import ClusterLabels, Vector
 
 LEAST_ROWS = 10
 """Fewest rows that say anything: the standard deviation of isotropy is .25 with 10 uniform ones, .03 with 64."""
@@ -59,7 +59,7 @@ def isotropy(x: NDArray[np.floating]) -> float:
     return float(min(1.0, 1.0 / (max(rows.shape[1] - 1, 1) * max(variance, 1e-300))))
 
 
-def isotropies(parts: Sequence[NDArray[np.floating]], label: Labels, clusters: Labels) -> Vector:
+def isotropies(parts: Sequence[NDArray[np.floating]], label: ClusterLabels, clusters: ClusterLabels) -> Vector:
     """Return the isotropy of K clusters, (K,), each by its last `MOST_ROWS` rows.
 
     Parameters

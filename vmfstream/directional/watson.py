@@ -26,9 +26,9 @@ from vmfstream.directional.kummer_inverses import INVERSES
 from vmfstream.directional.kummer_scalars import largest_term
 from vmfstream.directional.sphere import place_around
 
-Estimator: TypeAlias = Literal["mle", "L", "B", "U", "BBG"]
+WatsonEstimator: TypeAlias = Literal["mle", "L", "B", "U", "BBG"]
 
-ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+ESTIMATORS: tuple[WatsonEstimator, ...] = get_args(WatsonEstimator)
 
 _LEAST = float(np.finfo(np.float64).eps)  # 1 - mean square that vectors can tell
 
@@ -178,7 +178,7 @@ def _draw_terms(a: float, c: float, x: float, n: int, rng: np.random.Generator) 
 def estimate(
     x: Rows,
     weights: NDArray[np.float64],
-    estimator: Estimator = "mle",
+    estimator: WatsonEstimator = "mle",
     *,
     negative: bool = True,
     start: NDArray[np.floating[Any]] | None = None,
@@ -240,7 +240,7 @@ def estimate(
     return max(best, girdle, key=lambda axis: axis.gain)
 
 
-def _concentration(d: int, r: float, away: float, estimator: Estimator, capped: bool) -> tuple[float, float]:
+def _concentration(d: int, r: float, away: float, estimator: WatsonEstimator, capped: bool) -> tuple[float, float]:
     """Return kappa, and kappa r - log M(kappa), of the mean square ``r`` = 1 - ``away``."""
     exact = estimator == "mle"
     kappa = float(inv_mean_square(d, r, away) if exact else INVERSES[estimator](d, min(r, R_MAX)))
@@ -285,7 +285,9 @@ class Watson(Distribution):
         return float(mean_square(self.d, self.kappa))
 
     @classmethod
-    def fit(cls, x: Rows | Sequence[Any], estimator: Estimator = "mle", weights: ArrayLike | None = None) -> Watson:
+    def fit(
+        cls, x: Rows | Sequence[Any], estimator: WatsonEstimator = "mle", weights: ArrayLike | None = None
+    ) -> Watson:
         """Estimate axis and concentration from unit vectors by maximum likelihood.
 
         Parameters

@@ -40,7 +40,7 @@ The concentration follows from 1 - r, which is about D / (2 kappa): sums of sing
 """
 
 
-class Documents(NamedTuple):
+class FitInput(NamedTuple):
     """What an estimator is fitted to."""
 
     rows: Rows
@@ -116,7 +116,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         means = self.means_
         return strongest_words(means[-1] if means.ndim == 3 else means, feature_names, top)
 
-    def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Documents:
+    def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> FitInput:
         """Check all parameters and the input of ``fit``; return unit rows."""
         self._check_parameters()
         rows, empty = _unit(self._validated(X, ensure_min_features=2))
@@ -129,7 +129,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"n_components: expected at most the {usable} rows that have a direction and a weight "
                 f"(n_samples={len(empty)}), got {wanted}"
             )
-        return Documents(rows, empty, weight)
+        return FitInput(rows, empty, weight)
 
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter outside its domain."""
@@ -214,7 +214,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
-class Run(Protocol):
+class FitRun(Protocol):
     """What is kept of a fit by maximum likelihood."""
 
     @property
@@ -248,7 +248,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
     n_iter_: int
     converged_: bool
 
-    def _keep(self, run: Run, documents: Documents, number: NDArray[np.int64]) -> None:
+    def _keep(self, run: FitRun, documents: FitInput, number: NDArray[np.int64]) -> None:
         """Take the fitted attributes from a run; ``number`` (N,) says which of its rows the documents are, or -1.
 
         Components without rows become the last ones.

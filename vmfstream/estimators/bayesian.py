@@ -16,7 +16,7 @@ from vmfstream.bayes.flat.maximum_a_posteriori import ModeFit, fit_modes
 from vmfstream.bayes.flat.uncertainty import of_draws
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import (
-    Documents,
+    FitInput,
     components_by_rows,
     labels_of,
 )
@@ -199,7 +199,7 @@ class BayesianVMFMixture(BayesianEstimator):
         run(documents)
         return self
 
-    def _ascend(self, documents: Documents) -> None:
+    def _ascend(self, documents: FitInput) -> None:
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("kappa", "concentration", "assignment", "max_iter", "tol")
         }
@@ -211,7 +211,7 @@ class BayesianVMFMixture(BayesianEstimator):
 
         self._take(self._best(part, documents, run, self.alpha), self.kappa, part, documents)
 
-    def _draw(self, documents: Documents) -> None:
+    def _draw(self, documents: FitInput) -> None:
         if isinstance(documents.rows, ChunkedMatrix):
             raise ValueError(
                 "inference: rows in parts take 'variational' or 'map', got 'gibbs', which visits row by row"
@@ -242,7 +242,7 @@ class BayesianVMFMixture(BayesianEstimator):
         self._label_others(part, documents)
         self._traced(found.trace, True)
 
-    def _climb(self, documents: Documents) -> None:
+    def _climb(self, documents: FitInput) -> None:
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("concentration", "assignment", "max_iter", "tol")
         }

@@ -21,7 +21,7 @@ from vmfstream.bayes.flat.uncertainty import Uncertainty, of_factors
 from vmfstream.bayes.predictive import memberships
 from vmfstream.estimators.base import (
     ITERATION,
-    Documents,
+    FitInput,
     MixtureEstimator,
     components_by_rows,
     occupied_first,
@@ -94,7 +94,7 @@ class BayesianEstimator(MixtureEstimator):
     def _best(
         self,
         part: Distinct,
-        documents: Documents,
+        documents: FitInput,
         run: Callable[[Floats, Prior], Any],
         alpha: float = 1.0,
         weights: WeightsPrior | None = None,
@@ -117,7 +117,7 @@ class BayesianEstimator(MixtureEstimator):
                 mass=mass,
             )
 
-    def _take(self, found: variational.FlatFit, rule: Any, part: Distinct, documents: Documents) -> None:
+    def _take(self, found: variational.FlatFit, rule: Any, part: Distinct, documents: FitInput) -> None:
         """Take the fitted attributes from a variational fit."""
         self._label(found.resp, part.number)
         factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
@@ -136,7 +136,7 @@ class BayesianEstimator(MixtureEstimator):
         self._order = occupied_first(labels, self.n_components)
         self.labels_ = renumbered(labels, self._order)
 
-    def _label_others(self, part: Distinct, documents: Documents) -> None:
+    def _label_others(self, part: Distinct, documents: FitInput) -> None:
         """Label the documents that have a direction but took no part in the fit, for they have no weight."""
         others = (part.number < 0) & ~documents.empty
         if others.any():

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.cauchy import SphericalCauchy
 from vmfstream.directional.params import Mixture
-from vmfstream.estimators.base import ITERATION, Documents
+from vmfstream.estimators.base import ITERATION, FitInput
 from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
 from vmfstream.estimators.parameters import Choice, Domain, Either, Number
 from vmfstream.mixtures import cauchy
@@ -112,7 +112,7 @@ class SphericalCauchyMixture(LikelihoodMixture):
         self.threshold_ = -np.inf
         return cauchy.fit(rows, self.n_components, init=start, **options)
 
-    def _fitted(self, documents: Documents) -> None:
+    def _fitted(self, documents: FitInput) -> None:
         if self.outliers:
             density = self._posterior(documents.rows)[1]
             self.threshold_ = float(np.quantile(density[~documents.empty], self.outliers))

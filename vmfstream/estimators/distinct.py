@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import row_keys
-from vmfstream.estimators.base import Documents
+from vmfstream.estimators.base import FitInput
 from vmfstream.mixtures.columns import eligible
 
 
@@ -39,12 +39,12 @@ class Distinct(NamedTuple):
         return merged if self.first is None else merged[self.first]
 
 
-def as_they_come(documents: Documents) -> Distinct:
+def as_they_come(documents: FitInput) -> Distinct:
     """Take documents one by one, in their order."""
     return Distinct(documents.rows, documents.weight, _numbered(documents.empty))
 
 
-def distinct(documents: Documents, k: int) -> Distinct:
+def distinct(documents: FitInput, k: int) -> Distinct:
     """Merge equal documents, whose weights are added, and sort them, so that weights are the same as repeated rows.
 
     Documents without direction or weight are left out. Where fewer than ``k`` differ they are sorted only.
@@ -65,7 +65,7 @@ def distinct(documents: Documents, k: int) -> Distinct:
     return Distinct(rows[taking_part[new]], None if (mass == 1).all() else mass, number)
 
 
-def merged_if_it_matters(documents: Documents, k: int) -> Distinct:
+def merged_if_it_matters(documents: FitInput, k: int) -> Distinct:
     """Merge equal documents as `distinct` does where some are equal or have weights; take them as they come otherwise.
 
     Bayesian fits draw their starts in the order of the rows, which stays where nothing is to be merged.

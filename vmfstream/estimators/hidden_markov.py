@@ -22,7 +22,7 @@ from vmfstream.estimators.base import (
     renumbered,
 )
 from vmfstream.estimators.parameters import Choice, Domain, Number
-from vmfstream.mixtures.hidden_markov import Chain, fit, likeliest, passes, scores
+from vmfstream.mixtures.hidden_markov import HiddenMarkovChain, fit, likeliest, passes, scores
 
 
 class VMFHiddenMarkovModel(SphereEstimator):
@@ -260,11 +260,13 @@ class VMFHiddenMarkovModel(SphereEstimator):
             rows[here] = VonMisesFisher(self.means_[k], float(self.concentrations_[k])).rvs(len(here), rng)
         return rows, states
 
-    def _scored(self, rows: Rows, lengths: ArrayLike | None) -> tuple[NDArray[np.float64], Chain, NDArray[np.bool_]]:
+    def _scored(
+        self, rows: Rows, lengths: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], HiddenMarkovChain, NDArray[np.bool_]]:
         """Return the scores of unit rows in the states, the fitted chain, and which rows begin a sequence."""
         shares = np.full(len(self.means_), 1.0 / len(self.means_))  # have no part in what follows
         means = padded_columns(self.means_, rows.dtype)
-        chain = Chain(shares, means, self.concentrations_, self.startprob_, self.transmat_)
+        chain = HiddenMarkovChain(shares, means, self.concentrations_, self.startprob_, self.transmat_)
         first = _first_rows(lengths, rows.shape[0])
         return scores(rows, chain, threads=self._threads()), chain, first
 

@@ -13,7 +13,7 @@ from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.kernels import dots
 from vmfstream.estimators.base import (
     ITERATION,
-    Documents,
+    FitInput,
     SphereEstimator,
     components_by_rows,
     labels_of,
@@ -107,7 +107,7 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
     def _n_features_out(self) -> int:
         return len(self.means_)
 
-    def _part(self, documents: Documents) -> Distinct:
+    def _part(self, documents: FitInput) -> Distinct:
         """Return what is fitted of the documents."""
         return distinct(documents, self.n_components)
 
@@ -330,7 +330,7 @@ class FrequencySensitiveKMeans(KMeansEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _part(self, documents: Documents) -> Distinct:
+    def _part(self, documents: FitInput) -> Distinct:
         if self.mode == "online" and not self.shuffle:
             return as_they_come(documents)
         return super()._part(documents)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.params import Mixture
-from vmfstream.estimators.base import Documents, MixtureEstimator, Run, check_draws
+from vmfstream.estimators.base import FitInput, FitRun, MixtureEstimator, check_draws
 from vmfstream.estimators.distinct import distinct
 from vmfstream.estimators.parameters import Array, Domain, Either, Flag, Function, Nothing
 from vmfstream.estimators.starts import own_starts, shares_given
@@ -84,11 +84,11 @@ class LikelihoodMixture(MixtureEstimator):
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> Run:
+    def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> FitRun:
         """Fit unit ``rows`` (N, D) from one ``start``, as the fits of `vmfstream.mixtures` take it and ``options``."""
         raise NotImplementedError
 
-    def _fitted(self, documents: Documents) -> None:
+    def _fitted(self, documents: FitInput) -> None:
         """Do what is left once the fitted attributes are there."""
 
     def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -18,7 +18,7 @@ from vmfstream.estimators.multilevel_input import counts, numbers
 KERNELS = ("gaussian", "multinomial", "vmf")
 
 
-class Given(NamedTuple):
+class NamedContext(NamedTuple):
     """A context by name: what its kernel reads, and what was taken off its numbers."""
 
     context: Context
@@ -140,7 +140,7 @@ def read_context(
     item: float = kernels.ITEM,
     power: float = 1.0,
     like: tuple[int, Vector | None] | None = None,
-) -> Given:
+) -> NamedContext:
     """Read a context of so many groups, one row each; numbers are kept less their mean.
 
     Parameters
@@ -163,11 +163,11 @@ def read_context(
     if like is not None and rows.shape[1] != like[0]:
         raise ValueError(f"{name}: expected {like[0]} columns, got {rows.shape[1]}")
     if kernel == "multinomial":
-        return Given(kernels.bag(rows, item=item, power=power), None)
+        return NamedContext(kernels.bag(rows, item=item, power=power), None)
     if kernel == "vmf":
-        return Given(kernels.direction(unit_rows(rows)[0], power=power), None)
+        return NamedContext(kernels.direction(unit_rows(rows)[0], power=power), None)
     offset = like[1] if like is not None else None
     if offset is None:
         complete = np.isfinite(rows).all(axis=1)
         offset = rows[complete].mean(axis=0) if complete.any() else np.zeros(rows.shape[1])
-    return Given(kernels.gaussian(rows - offset, power=power), offset)
+    return NamedContext(kernels.gaussian(rows - offset, power=power), offset)

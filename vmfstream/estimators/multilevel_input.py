@@ -15,7 +15,7 @@ from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.sphere import unit_rows
 
 
-class Vectors(NamedTuple):
+class GroupedVectors(NamedTuple):
     """Unit vectors of all groups one after the other, (T, D), those of group j from ``indptr[j]`` on."""
 
     rows: Vector
@@ -57,7 +57,7 @@ def numbers(name: str, given: Any) -> Vector:
     return values[:, None] if values.ndim == 1 else values
 
 
-def vectors(name: str, given: Any) -> Vectors:
+def vectors(name: str, given: Any) -> GroupedVectors:
     """Read a sequence of arrays (N_j, D)."""
     parts = [numbers(f"{name}[{j}]", part) for j, part in enumerate(given)]
     widths = {part.shape[1] for part in parts if len(part)}
@@ -67,7 +67,7 @@ def vectors(name: str, given: Any) -> Vectors:
     rows, empty = unit_rows(np.concatenate([part for part in parts if len(part)] or [np.zeros((0, 2))]))
     if empty.any():
         raise ValueError(f"{name}: expected vectors with a direction, got zeros at place {np.flatnonzero(empty)[0]}")
-    return Vectors(np.asarray(rows, np.float64), indptr)
+    return GroupedVectors(np.asarray(rows, np.float64), indptr)
 
 
 def check_groups(groups: int, sizes: NDArray[Any], width: int) -> None:

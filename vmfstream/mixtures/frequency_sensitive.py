@@ -24,12 +24,12 @@ from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_par
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, mean_cosine
-from vmfstream.mixtures.sums import Sums, directions, score
+from vmfstream.mixtures.sums import WeightedSums, directions, score
 from vmfstream.progress import swept
 
-Score: TypeAlias = Literal["exact", "asymptotic"]
+Scoring: TypeAlias = Literal["exact", "asymptotic"]
 
-SCORES: tuple[Score, ...] = ("exact", "asymptotic")
+SCORES: tuple[Scoring, ...] = ("exact", "asymptotic")
 
 BELOW_PEAK = 0.9
 """Default concentration of an average cluster, asymptotic score: this share of the one that favours it most."""
@@ -40,7 +40,7 @@ def frequency_sensitive(
     mu: Floats,
     k: int,
     *,
-    score_by: Score = "exact",
+    score_by: Scoring = "exact",
     scale: float | None = None,
     max_iter: int = 100,
     tol: float = 1e-3,
@@ -95,7 +95,7 @@ def frequency_sensitive_online(
     mu: Floats,
     k: int,
     *,
-    score_by: Score = "exact",
+    score_by: Scoring = "exact",
     scale: float | None = None,
     horizon: float | None = None,
     order: NDArray[np.int64] | None = None,
@@ -139,7 +139,7 @@ def frequency_sensitive_online(
         memory,
         exact,
     )
-    found = directions(Sums(s.astype(mu.dtype), sizes, sizes), mu)
+    found = directions(WeightedSums(s.astype(mu.dtype), sizes, sizes), mu)
     swept(1, "mean cosine", total / mass.sum())
     kappa = scale * average / np.maximum(sizes, count.unit)
     return KMeansFit(found, labels, sizes, kappa, np.array([total / mass.sum()]), 1, True)
@@ -189,7 +189,7 @@ def _compete(
     return total
 
 
-def scores(d: int, kappa: Vector, score_by: Score) -> tuple[Vector, Vector]:
+def scores(d: int, kappa: Vector, score_by: Scoring) -> tuple[Vector, Vector]:
     """Slopes and offsets (k,) of the frequency-sensitive scores of clusters with concentrations ``kappa`` (k,) > 0.
 
     ``d`` is the dimension; ``score_by`` "exact" has the normaliser C_d(kappa), "asymptotic" its limit for large kappa.
@@ -203,7 +203,7 @@ def scores(d: int, kappa: Vector, score_by: Score) -> tuple[Vector, Vector]:
 
 
 def default_scale(
-    x: Rows, mu: Floats, k: int, score_by: Score = "exact", *, weights: Vector | None = None, threads: int = 1
+    x: Rows, mu: Floats, k: int, score_by: Scoring = "exact", *, weights: Vector | None = None, threads: int = 1
 ) -> float:
     """Concentration of a cluster of average size, from the median m over documents of the largest cosine with a mean.
 

@@ -31,7 +31,7 @@ RESTARTED = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain(Mixture):
+class HiddenMarkovChain(Mixture):
     """States as a mixture, whose ``pi`` are their shares of the rows, and how they follow each other.
 
     ``start`` (k,) are the probabilities of the first state of a sequence, ``transitions`` (k, k) those of the next
@@ -57,10 +57,10 @@ class Passed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChainFit:
+class HiddenMarkovFit:
     """A fitted chain; ``trace`` is the mean log-density of a row before the first M-step and after each, in nats."""
 
-    chain: Chain
+    chain: HiddenMarkovChain
     trace: Vector
     converged: bool
 
@@ -78,7 +78,7 @@ def fit(
     max_iter: int = 100,
     tol: float = 1e-4,
     threads: int = 1,
-) -> ChainFit:
+) -> HiddenMarkovFit:
     """Fit a hidden Markov model by EM (Baum-Welch), begun by an annealed mixture that knows no order.
 
     Parameters
@@ -104,14 +104,14 @@ def fit(
     the IEEE 77, sections III and V.B.
     """
 
-    def fitted() -> ChainFit:
+    def fitted() -> HiddenMarkovFit:
         mixture = movmf.fit(
             x, k, rng=rng, concentration=concentration, estimator=estimator, init=init, threads=threads
         ).mixture
         model = _ChainModel(x, k, first, concentration, estimator, threads)
         found = climb(model, x, _followed(x, mixture, first, threads), Stop(max_iter, tol))
-        assert isinstance(found.mixture, Chain)
-        return ChainFit(found.mixture, found.trace, found.converged)
+        assert isinstance(found.mixture, HiddenMarkovChain)
+        return HiddenMarkovFit(found.mixture, found.trace, found.converged)
 
     return best_of(fitted() for _ in range(n_init))
 
@@ -128,7 +128,7 @@ def scores(x: Rows, mixture: Mixture, *, threads: int = 1) -> Vector:
     return np.ascontiguousarray(found)
 
 
-def passes(scores: Vector, chain: Chain, first: NDArray[np.bool_]) -> Passed:
+def passes(scores: Vector, chain: HiddenMarkovChain, first: NDArray[np.bool_]) -> Passed:
     """Find the probabilities of states of all rows by a forward and a backward pass.
 
     Parameters
@@ -141,7 +141,7 @@ def passes(scores: Vector, chain: Chain, first: NDArray[np.bool_]) -> Passed:
         return Passed(*_passes(scores, np.log(chain.start), np.log(chain.transitions), first))
 
 
-def likeliest(scores: Vector, chain: Chain, first: NDArray[np.bool_]) -> NDArray[np.int64]:
+def likeliest(scores: Vector, chain: HiddenMarkovChain, first: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the likeliest states of whole sequences, (N,), by Viterbi's algorithm.
 
     ``scores``, ``chain`` and ``first`` as in `passes`.
@@ -150,7 +150,7 @@ def likeliest(scores: Vector, chain: Chain, first: NDArray[np.bool_]) -> NDArray
         return np.asarray(_likeliest(scores, np.log(chain.start), np.log(chain.transitions), first))
 
 
-def _followed(x: Rows, mixture: Mixture, first: NDArray[np.bool_], threads: int) -> Chain:
+def _followed(x: Rows, mixture: Mixture, first: NDArray[np.bool_], threads: int) -> HiddenMarkovChain:
     """Return a mixture as a chain whose states follow each other as the rows' responsibilities do.
 
     One pair more for every state is spread over all of them, so that nothing is impossible.
@@ -161,10 +161,10 @@ def _followed(x: Rows, mixture: Mixture, first: NDArray[np.bool_], threads: int)
     return _chain(mixture, resp[first].sum(axis=0) + 1.0 / mixture.k, pairs)
 
 
-def _chain(states: Mixture, begun: Vector, pairs: Vector) -> Chain:
+def _chain(states: Mixture, begun: Vector, pairs: Vector) -> HiddenMarkovChain:
     """Scale counts of first states (k,) and of transitions (k, k) to probabilities."""
     transitions = pairs / pairs.sum(axis=1, keepdims=True)
-    return Chain(states.pi, states.mu, states.kappa, begun / begun.sum(), transitions)
+    return HiddenMarkovChain(states.pi, states.mu, states.kappa, begun / begun.sum(), transitions)
 
 
 class _Counts(NamedTuple):
@@ -188,7 +188,7 @@ class _ChainModel:
 
     def e_step(self, mixture: Mixture) -> Expectation[_Counts]:
         """Pass over the sequences forwards and backwards."""
-        assert isinstance(mixture, Chain)
+        assert isinstance(mixture, HiddenMarkovChain)
         found = passes(scores(self.x, mixture, threads=self.threads), mixture, self.first)
         there = directed(self.x)
         resp = np.zeros((len(there), mixture.mu.shape[1]), mixture.mu.dtype)
@@ -200,7 +200,7 @@ class _ChainModel:
 
     def m_step(self, mixture: Mixture, found: Expectation[_Counts], sweep: int) -> Mixture:
         """Estimate states from responsibilities, and probabilities from counts; a state that nothing left stays."""
-        assert isinstance(mixture, Chain)
+        assert isinstance(mixture, HiddenMarkovChain)
         resp, begun, pairs = found.statistics
         states = steps.m_step(
             self.x,
@@ -226,7 +226,7 @@ class _ChainModel:
         found.statistics.resp[rows] = 0.0
         found.statistics.resp[rows, dead] = 1.0
         chain = self.m_step(mixture, found, sweep)
-        assert isinstance(chain, Chain)
+        assert isinstance(chain, HiddenMarkovChain)
         reached = (1.0 - RESTARTED) * chain.transitions + RESTARTED / self.k
         return replace(chain, transitions=reached)
 

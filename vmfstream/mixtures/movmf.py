@@ -24,7 +24,7 @@ from vmfstream.mixtures.em import Climb, Expectation, Stop, best_of, climb
 from vmfstream.mixtures.options import Assignment, Concentration, EMOptions, check_one_of, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
-from vmfstream.mixtures.sums import Sums, move
+from vmfstream.mixtures.sums import WeightedSums, move
 
 TIED_SWEEPS = 5
 """Sweeps after a start from labels during which own concentrations are still shared; they are part of the start."""
@@ -213,14 +213,14 @@ class _VMFModel:
     hard: bool = False
     tied: int = 0
 
-    def e_step(self, mixture: Mixture) -> Expectation[Sums]:
+    def e_step(self, mixture: Mixture) -> Expectation[WeightedSums]:
         """Sum documents by responsibilities; hard ones if ``hard``."""
         weights = self.options.weights
         sums, loglik, labels = sweep(self.x, mixture, hard=self.hard, weights=weights, threads=self.options.threads)
         total = _hard_objective(mixture, sums) if self.hard else _weighted(loglik, weights)
         return Expectation(sums, float(total / float(sums.nk.sum())), sums.nk, labels, loglik)
 
-    def m_step(self, mixture: Mixture, found: Expectation[Sums], sweep: int) -> Mixture:
+    def m_step(self, mixture: Mixture, found: Expectation[WeightedSums], sweep: int) -> Mixture:
         """Estimate from the sums; directions whose resultant vanishes stay those of ``mixture``."""
         concentration = self.concentration if sweep > self.tied else "shared"
         return estimate(found.statistics, mixture.mu, concentration, self.estimator, self.kappa)
@@ -228,7 +228,7 @@ class _VMFModel:
     def restart(
         self,
         mixture: Mixture,
-        found: Expectation[Sums],
+        found: Expectation[WeightedSums],
         sweep: int,
         dead: NDArray[np.int64],
         rows: NDArray[np.int64],
@@ -241,7 +241,7 @@ class _VMFModel:
         move(x, found.statistics, rows, resp, dead)
         return self.m_step(mixture, found, sweep)
 
-    def climb(self, mixture: Mixture, *, hard: bool, max_iter: int, tied: int) -> Climb[Sums]:
+    def climb(self, mixture: Mixture, *, hard: bool, max_iter: int, tied: int) -> Climb[WeightedSums]:
         """Do EM at full temperature, after ``tied`` sweeps that do not count; it may not end with these."""
         stop = Stop(tied + max_iter, self.options.tol, by_labels=hard, earliest=tied + 2)
         return climb(replace(self, hard=hard, tied=tied), self.x, mixture, stop, self.options.weights)
@@ -286,7 +286,7 @@ def _weighted(values: Vector, weights: Vector | None) -> float:
     return float(values.sum() if weights is None else values @ weights)
 
 
-def _hard_objective(mixture: Mixture, sums: Sums) -> float:
+def _hard_objective(mixture: Mixture, sums: WeightedSums) -> float:
     """sum_i max_k (log pi_k + kappa_k x_i'mu_k - ell(kappa_k)) from the sums of the hard assignments."""
     slope, offset = line(mixture)
     along = column_dots(mixture.mu, sums.s)[: mixture.k]

@@ -16,7 +16,7 @@ from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import dense_rows, directed, softmax_rows
 from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
 from vmfstream.mixtures.options import Concentration
-from vmfstream.mixtures.sums import Scored, Sums, directions, gather, score
+from vmfstream.mixtures.sums import Scored, WeightedSums, directions, gather, score
 
 
 def e_step(x: Rows, mixture: Mixture, beta: float = 1.0, *, threads: int = 1) -> tuple[Floats, Vector]:
@@ -115,7 +115,7 @@ def m_step(
 
 
 def estimate(
-    sums: Sums,
+    sums: WeightedSums,
     otherwise: Floats,
     concentration: Concentration = "shared",
     estimator: Treatment = "marginal",

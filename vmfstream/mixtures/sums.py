@@ -16,7 +16,7 @@ _ROUNDING = 8.0
 """What is left of sums that were taken away again, at most, in units of their rounding."""
 
 
-class Sums(NamedTuple):
+class WeightedSums(NamedTuple):
     """Sums over documents i of their responsibilities r_ik times their weights w_i."""
 
     s: Floats
@@ -35,7 +35,7 @@ class Sums(NamedTuple):
 class Scored(NamedTuple):
     """What `score` finds."""
 
-    sums: Sums
+    sums: WeightedSums
     loglik: Vector
     """(N,) log sum_k exp(score_ik); 0 for rows without direction."""
     label: NDArray[np.int32]
@@ -73,20 +73,20 @@ def score(
     passed = posterior_accumulate(
         x, mu, line, np.zeros(k), np.ones(k), k, threads=threads, threshold=float(hard), mass=weights
     )
-    return Scored(Sums(passed.s, passed.nk[:k], passed.q[:k]), passed.loglik, passed.label)
+    return Scored(WeightedSums(passed.s, passed.nk[:k], passed.q[:k]), passed.loglik, passed.label)
 
 
-def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> Sums:
+def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> WeightedSums:
     """Sum unit rows ``x`` (N, D) by the weighted responsibilities ``resp`` (N, kp) of ``k`` topics.
 
     ``threads`` share the rows.
     """
     nk = resp.sum(axis=0, dtype=np.float64)[:k]
     qk = np.einsum("ik,ik->k", resp, resp, dtype=np.float64)[:k]
-    return Sums(accumulate(x, resp, threads=threads), nk, qk)
+    return WeightedSums(accumulate(x, resp, threads=threads), nk, qk)
 
 
-def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDArray[np.int64]) -> None:
+def move(x: Rows, sums: WeightedSums, rows: NDArray[np.int64], resp: Floats, topics: NDArray[np.int64]) -> None:
     """Move a few ``rows`` of ``x`` wholly to ``topics``, one each; ``sums`` are changed in place.
 
     ``resp`` (rows, kp) are the weighted responsibilities that they have now. Topics that have nothing left but
@@ -105,7 +105,7 @@ def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDA
     sums.s[:, emptied] = sums.nk[emptied] = sums.qk[emptied] = 0.0
 
 
-def directions(sums: Sums, otherwise: Floats) -> Floats:
+def directions(sums: WeightedSums, otherwise: Floats) -> Floats:
     """Mean directions S_k / |S_k| (D, kp); where documents cancel or are missing the column of ``otherwise`` stays."""
     norms = column_norms(sums.s)
     directed_means = np.zeros(len(norms), np.bool_)

@@ -18,7 +18,7 @@ from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import dots, padded
 from vmfstream.directional.kummer import log_kummer
 from vmfstream.directional.params import Mixture
-from vmfstream.directional.watson import ESTIMATORS, Estimator, estimate
+from vmfstream.directional.watson import ESTIMATORS, WatsonEstimator, estimate
 from vmfstream.mixtures.columns import dense_rows, directed, eligible, softmax_rows
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
 from vmfstream.mixtures.em import Expectation, Stop, best_of, climb
@@ -96,7 +96,7 @@ def m_step(
     k: int,
     *,
     weights: Vector | None = None,
-    estimator: Estimator = "mle",
+    estimator: WatsonEstimator = "mle",
     negative: bool = True,
     previous: Mixture | None = None,
 ) -> Mixture:
@@ -147,7 +147,7 @@ def fit(
     *,
     rng: np.random.Generator,
     assignment: WatsonAssignment = "soft",
-    estimator: Estimator = "mle",
+    estimator: WatsonEstimator = "mle",
     negative: bool = True,
     max_iter: int = 100,
     tol: float = 1e-4,
@@ -209,7 +209,7 @@ class _WatsonModel:
     k: int
     options: EMOptions
     assignment: WatsonAssignment
-    estimator: Estimator
+    estimator: WatsonEstimator
     negative: bool
 
     def e_step(self, mixture: Mixture) -> Expectation[Floats]:

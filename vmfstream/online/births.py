@@ -56,7 +56,7 @@ class Group:
     densities: Callable[[], tuple[Vector, Vector]]
 
 
-class Memory:
+class SearchCache:
     """What searches at the end of one slice have in common: their documents are the same, only the scores change."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ def find_groups(
     anchor: Matrix,
     kappa: float,
     rules: BirthSettings,
-    memory: Memory | None = None,
+    memory: SearchCache | None = None,
 ) -> list[Group]:
     """Look for groups among recent documents and test them; new ones come first, then by gain.
 
@@ -171,7 +171,7 @@ def find_groups(
 
 
 def or_new(
-    known: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings, memory: Memory | None = None
+    known: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings, memory: SearchCache | None = None
 ) -> ScoredDocuments:
     """Add a topic without documents to the mixture that scores documents, with the share that groups begin with.
 
@@ -182,7 +182,7 @@ def or_new(
     return ScoredDocuments(known.x, np.logaddexp(known.s, rules.log_share + alone))
 
 
-def new_topic_densities(x: Rows, anchor: Matrix, kappa: float, memory: Memory | None) -> Vector:
+def new_topic_densities(x: Rows, anchor: Matrix, kappa: float, memory: SearchCache | None) -> Vector:
     """Do as `new_topic_log_density`, once for the same documents if there is a ``memory``.
 
     ``x`` (N, D) are unit rows, ``anchor`` (D,) and ``kappa`` the prior and the concentration of documents.

@@ -22,8 +22,8 @@ from vmfstream.mixtures.columns import directed
 from vmfstream.online.belief import Belief, score
 from vmfstream.online.births import (
     Group,
-    Memory,
     ScoredDocuments,
+    SearchCache,
     find_groups,
     new_topic_densities,
     new_topic_log_density,
@@ -119,7 +119,7 @@ def with_births(
     ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow what is done to its topics.
     """
     events: list[Event] = []
-    pairs, memory = TopicPairs(settings) if pairs is None else pairs, Memory()
+    pairs, memory = TopicPairs(settings) if pairs is None else pairs, SearchCache()
     left = settings.births.most_births
     while left > 0:
         state, more, births = _births_of_search(state, settings, pairs, memory, left)
@@ -130,7 +130,7 @@ def with_births(
 
 
 def _births_of_search(
-    state: TrackState, settings: TrackerSettings, pairs: TopicPairs, memory: Memory, most: int
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs, memory: SearchCache, most: int
 ) -> tuple[TrackState, list[Event], int]:
     """Make topics of at most so many groups of one search that have no documents in common; tell how many."""
     life, rules, events = state.life, settings.births, list[Event]()
@@ -149,7 +149,7 @@ def _births_of_search(
     return state, events, births
 
 
-def _scored(life: Lifecycle, state: TrackState, memory: Memory) -> tuple[ScoredDocuments, ScoredDocuments]:
+def _scored(life: Lifecycle, state: TrackState, memory: SearchCache) -> tuple[ScoredDocuments, ScoredDocuments]:
     """Recent and control documents with their log-densities."""
     parts = (life.recent, life.control)
     recent, control = (
@@ -159,7 +159,7 @@ def _scored(life: Lifecycle, state: TrackState, memory: Memory) -> tuple[ScoredD
 
 
 def _birth(
-    state: TrackState, group: Group, settings: TrackerSettings, pairs: TopicPairs, memory: Memory
+    state: TrackState, group: Group, settings: TrackerSettings, pairs: TopicPairs, memory: SearchCache
 ) -> tuple[TrackState, list[Event]]:
     """Make a topic of a group, or give it to a dormant one; without events if it is refused."""
     life, rules = state.life, settings.births
@@ -195,7 +195,7 @@ def _groups(
     control: ScoredDocuments,
     state: TrackState,
     rules: BirthSettings,
-    memory: Memory,
+    memory: SearchCache,
 ) -> Iterator[Group]:
     """Groups that are new, then those that one half of the recent documents proposes and the other confirms."""
     held = _holders(state, life.recent)

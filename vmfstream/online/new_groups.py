@@ -32,7 +32,7 @@ from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
 from vmfstream.mixtures.columns import directed, length_of, square_of
-from vmfstream.online.births import Group, Memory, ScoredDocuments, gram_of, log_density, or_new, proposed_groups
+from vmfstream.online.births import Group, ScoredDocuments, SearchCache, gram_of, log_density, or_new, proposed_groups
 from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack
@@ -72,7 +72,7 @@ def find_new_groups(
     kappa: float,
     rules: BirthSettings,
     told: Mask | None = None,
-    memory: Memory | None = None,
+    memory: SearchCache | None = None,
 ) -> Iterator[Group]:
     """Look for groups among recent documents that are more frequent now than they were.
 
@@ -93,7 +93,7 @@ def find_new_groups(
     documents at least the share ``rules.joining_share`` join, the least chance first. The gain is that of the documents
     that join, each judged by the others.
     """
-    prior, memory = _Prior(anchor, kappa), Memory() if memory is None else memory
+    prior, memory = _Prior(anchor, kappa), SearchCache() if memory is None else memory
     recent, control = (or_new(known, anchor, kappa, rules, memory) for known in (recent, control))
     pool = _pool(recent, slices, control, rules, told, memory)
     found = (one for one in _found(pool, prior, rules, memory) if one.chance < rules.new_chance)
@@ -109,7 +109,7 @@ def _pool(
     control: ScoredDocuments,
     rules: BirthSettings,
     told: Mask | None,
-    memory: Memory,
+    memory: SearchCache,
 ) -> _Pool:
     """Recent documents and older ones behind them, by the words that older ones can hold."""
     x = memory.once("pool", lambda: _rows_of_pool(recent.x, control.x), recent.x, control.x)
@@ -131,7 +131,7 @@ def _rows_of_pool(x: Rows, older: Rows) -> Rows:
     return stack([x, older], int(older.shape[1]))
 
 
-def _found(pool: _Pool, prior: _Prior, rules: BirthSettings, memory: Memory) -> list[_Found]:
+def _found(pool: _Pool, prior: _Prior, rules: BirthSettings, memory: SearchCache) -> list[_Found]:
     """Groups that the newest documents of a pool propose, after the rounds and the test."""
     groups = list(_proposals(pool, prior, rules))
     if not groups:

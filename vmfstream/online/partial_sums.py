@@ -50,7 +50,7 @@ class PartialSums:
     loglik: float
 
 
-class Scored(NamedTuple):
+class ScoredRows(NamedTuple):
     """Documents one by one: what `StepInfo` has of all, memberships (M, kp) of the first."""
 
     info: StepInfo
@@ -74,7 +74,7 @@ def slice_progress(
 
 def partial_sums(
     x: Rows, base: Matrix, so_far: SliceProgress, keep: int, threads: int, temperature: float = 1.0
-) -> tuple[PartialSums, Scored]:
+) -> tuple[PartialSums, ScoredRows]:
     """Score documents under the prediction and what the slice has gathered, and sum them up.
 
     ``x`` are unit rows (N, D), ``base`` (D, kp) is the prediction, ``so_far`` is from `slice_progress`. Memberships are
@@ -88,7 +88,7 @@ def partial_sums(
     scored = out.label >= 0
     loglik = float(out.loglik[scored].sum())
     sums = PartialSums(narrow.words, out.s, out.n, rows_of(x), int(np.count_nonzero(scored)), loglik)
-    return sums, Scored(StepInfo(out.loglik, out.label, out.second, out.probability), out.resp)
+    return sums, ScoredRows(StepInfo(out.loglik, out.label, out.second, out.probability), out.resp)
 
 
 def added(a: PartialSums, b: PartialSums) -> PartialSums:

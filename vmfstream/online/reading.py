@@ -12,7 +12,7 @@ from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
 from vmfstream.online.belief import current_belief, label, lowest_cosine, posterior, predicted_belief, score, up_to_date
 from vmfstream.online.births import new_topic_log_density
-from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
+from vmfstream.online.results import SliceResult, StepInfo, TrackedTopics, mean_cosines, topic_view
 from vmfstream.online.smoothed_window import as_it_was, begun, labels
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
 from vmfstream.protocols import DocumentTopics
@@ -80,7 +80,7 @@ def novelty_of(x: Rows, anchor: Matrix, kappa: float, info: StepInfo) -> NDArray
     return np.where(info.label >= 0, new_topic_log_density(x, anchor, kappa) - info.loglik, 0.0)
 
 
-def current(state: TrackState) -> TopicView:
+def current(state: TrackState) -> TrackedTopics:
     """Describe the topics in the middle of the open slice, with the documents it has so far."""
     state = up_to_date(state)
     return topic_view(
@@ -100,7 +100,7 @@ def document_topics(state: TrackState) -> list[DocumentTopics]:
     return found
 
 
-def newest_filtered(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:
+def newest_filtered(state: TrackState, settings: TrackerSettings) -> tuple[TrackedTopics, Matrix]:
     """Describe the filtered topics of the newest slice in the window; return also the prediction for the next (D, kp).
 
     The prediction is the data part alone, without the anchor. The window must hold a slice.
@@ -120,7 +120,7 @@ def newest_slice(state: TrackState, settings: TrackerSettings) -> SliceResult | 
     return SliceResult(float("nan"), filtered, (), newest.resp, mean_cosines(newest.x, filtered))
 
 
-def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
+def smoothed(state: TrackState, settings: TrackerSettings) -> list[TrackedTopics]:
     """Describe the topics of the slices that are still in the window given all of its documents, oldest first.
 
     A topic begins with its birth and its first document, and those that have ended since are there too: see

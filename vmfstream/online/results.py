@@ -39,7 +39,7 @@ class StepInfo(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TopicView:
+class TrackedTopics:
     """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported.
 
     ``drift_angle`` is the angle in degrees to the mean of the slice before and ``drift_angle_error`` its standard
@@ -57,7 +57,7 @@ class TopicView:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
+class TrackerPrediction:
     """The prediction of a slice and the kept documents that it is calibrated on.
 
     Attributes
@@ -93,18 +93,18 @@ class SliceResult:
     """
 
     predicted: float
-    filtered: TopicView
-    smoothed: Sequence[TopicView]
+    filtered: TrackedTopics
+    smoothed: Sequence[TrackedTopics]
     resp: Matrix
     cosine: Matrix
     events: Sequence[Event] = ()
     whole: bool = True
-    prediction: Prediction | None = None
+    prediction: TrackerPrediction | None = None
     refused: Mapping[int, str] = field(default_factory=dict)
     labelled: Sequence[DocumentTopics] = ()
 
 
-def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:
+def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TrackedTopics:
     """Describe the topics of slice ``index``.
 
     Parameters
@@ -117,12 +117,12 @@ def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, 
     k = state.k
     if before is None:
         unknown = np.full(k, np.nan)
-        return TopicView(index, f, column_norms(f)[:k], n[:k], unknown, state.kappa, state.ids, unknown)
+        return TrackedTopics(index, f, column_norms(f)[:k], n[:k], unknown, state.kappa, state.ids, unknown)
     turned = drift_angles(before, f, k)
-    return TopicView(index, f, turned.length, n[:k], turned.angle, state.kappa, state.ids, turned.error)
+    return TrackedTopics(index, f, turned.length, n[:k], turned.angle, state.kappa, state.ids, turned.error)
 
 
-def mean_cosines(x: Rows, view: TopicView) -> Matrix:
+def mean_cosines(x: Rows, view: TrackedTopics) -> Matrix:
     """Return the cosine of every document with every topic's mean, (N, K)."""
     scale = np.divide(1.0, view.gamma, out=np.zeros_like(view.gamma), where=view.gamma > 0.0)
     return np.asarray(dots(x, view.f)[:, : len(scale)] * scale.astype(np.float32))

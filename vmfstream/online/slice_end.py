@@ -35,7 +35,7 @@ from vmfstream.online.identity import with_other_numbers, with_told, without_tol
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
-from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
+from vmfstream.online.results import SliceResult, TrackedTopics, TrackerPrediction, mean_cosines, topic_view
 from vmfstream.online.smoothed_window import as_it_was, begun, labels, with_holders, without_oldest
 from vmfstream.online.state import (
     Matrix,
@@ -194,13 +194,13 @@ def close(
     if viewed and not filtering.is_first_slice(state):
         belief = predicted_belief(state, settings)
         n = state.n + ending.n
-        prediction = Prediction(x, belief_of(state, belief.f, belief.gamma, n, settings), state.ids)
+        prediction = TrackerPrediction(x, belief_of(state, belief.f, belief.gamma, n, settings), state.ids)
         if not ending.fitted:
             state = lifecycle.with_arrivals(state, x, belief, settings)
     kappa = _concentration(up_to_date(state), settings)
     state = replace(state, kappa=kappa, refits=learnt)
-    smoothed, labelled = list[TopicView](), list[DocumentTopics]()
-    filtered: TopicView | None = None
+    smoothed, labelled = list[TrackedTopics](), list[DocumentTopics]()
+    filtered: TrackedTopics | None = None
     alarms: list[Event] = []
     pairs = TopicPairs(settings)
     if whole:
@@ -317,7 +317,7 @@ def _most_slices(state: TrackState, settings: TrackerSettings) -> int:
 
 
 def _commit_oldest(
-    state: TrackState, settings: TrackerSettings, final: tuple[list[TopicView], list[DocumentTopics]] | None
+    state: TrackState, settings: TrackerSettings, final: tuple[list[TrackedTopics], list[DocumentTopics]] | None
 ) -> TrackState:
     """Move the oldest slice of the window into the past.
 

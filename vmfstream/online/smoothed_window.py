@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.mixtures.columns import directed
-from vmfstream.online.results import TopicView
+from vmfstream.online.results import TrackedTopics
 from vmfstream.online.state import NEVER, Lifecycle, Matrix, TrackState, Vector, WindowSlice, rows_of
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.protocols import DocumentTopics
@@ -47,26 +47,26 @@ def without_oldest(state: TrackState) -> TrackState:
     return replace(state, life=replace(state.life, holder=holder))
 
 
-class Window(NamedTuple):
+class SmoothedWindow(NamedTuple):
     """A ``state`` whose window has the topics that its slices had, and the last slice (K,) of each."""
 
     state: TrackState
     until: NDArray[np.int64]
 
 
-def as_it_was(state: TrackState) -> Window:
+def as_it_was(state: TrackState) -> SmoothedWindow:
     """Return the window of ``state`` with the topics that there were: also those that are gone."""
     life = state.life
     until = np.full(state.k, state.slice)
     if life is None:
-        return Window(state, until)
+        return SmoothedWindow(state, until)
     moves = list(_moves(state, life))
     stays = [
         np.flatnonzero(~(np.isin(held, state.ids) & existed) & directed(w.x)[: len(held)])
         for w, held, _, existed in moves
     ]
     if not any(map(len, stays)):
-        return Window(state, until)
+        return SmoothedWindow(state, until)
     gone = np.setdiff1d(life.holder, state.ids)
     ids = np.append(state.ids, gone)
     until = np.append(until, np.full(len(gone), NEVER))
@@ -82,7 +82,7 @@ def as_it_was(state: TrackState) -> Window:
             resp[rows, column[rows]] = 1.0
             w = WindowSlice(w.index, w.x, resp)
         window.append(w)
-    return Window(replace(shown, window=tuple(window)), until)
+    return SmoothedWindow(replace(shown, window=tuple(window)), until)
 
 
 def labels(shown: TrackState, w: WindowSlice) -> DocumentTopics:
@@ -90,7 +90,7 @@ def labels(shown: TrackState, w: WindowSlice) -> DocumentTopics:
     return DocumentTopics(w.index, np.where(w.resp.any(axis=1), _strongest(shown, w.resp), -1))
 
 
-def begun(past: Window, view: TopicView, so_far: Vector, least: float) -> TopicView:
+def begun(past: SmoothedWindow, view: TrackedTopics, so_far: Vector, least: float) -> TrackedTopics:
     """Leave out the topics that a smoothed slice did not have.
 
     Those are topics that were born or got their first document later, and those that had ended.

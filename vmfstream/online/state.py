@@ -431,7 +431,7 @@ def same_rows(x: Rows, other: Rows) -> bool:
 
 
 def columns_of(x: Rows, columns: NDArray[np.int32]) -> Rows:
-    """Move unit rows to a new vocabulary (see `vmfstream.online.tracker.Regrow`); words that left are lost."""
+    """Move unit rows to a new vocabulary (see `vmfstream.online.tracker.NewRows`); words that left are lost."""
     known = np.flatnonzero(columns >= 0)
     if isinstance(x, np.ndarray):
         out = np.zeros((len(x), len(columns)), np.float32)

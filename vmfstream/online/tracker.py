@@ -37,7 +37,7 @@ from vmfstream.online.vocabulary_change import regrown
 from vmfstream.online.window import cold_fits, topics_for
 from vmfstream.records import Decision
 
-Regrow: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows, Matrix | None]]
+NewRows: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows, Matrix | None]]
 """Changes the vocabulary and returns ``(columns, window, kept, seeds)`` in the new one.
 
 ``columns[j]`` is the old column of new column j, or -1 where it is new; ``window`` are the rows of the slices of the
@@ -143,7 +143,7 @@ def step(
 def end_slice(
     state: TrackState,
     settings: TrackerSettings,
-    regrow: Regrow | None = None,
+    regrow: NewRows | None = None,
     *,
     describe: Literal[True] = True,
     decisions: Sequence[Decision] = (),
@@ -154,7 +154,7 @@ def end_slice(
 def end_slice(
     state: TrackState,
     settings: TrackerSettings,
-    regrow: Regrow | None = None,
+    regrow: NewRows | None = None,
     *,
     describe: bool,
     decisions: Sequence[Decision] = (),
@@ -164,7 +164,7 @@ def end_slice(
 def end_slice(
     state: TrackState,
     settings: TrackerSettings,
-    regrow: Regrow | None = None,
+    regrow: NewRows | None = None,
     *,
     describe: bool = True,
     decisions: Sequence[Decision] = (),

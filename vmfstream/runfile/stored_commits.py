@@ -38,7 +38,7 @@ from vmfstream.runfile.stored_decisions import stored_decisions
 from vmfstream.runfile.writer import stored_checkpoint
 from vmfstream.text.topic_names import JOINT
 
-Columns: TypeAlias = dict[str, NDArray[Any]]
+ColumnArrays: TypeAlias = dict[str, NDArray[Any]]
 """Columns of some rows of a table, by name."""
 
 _LISTS = ("words", "angles", "sketches", "part_of")
@@ -185,23 +185,23 @@ def _ranked(
     return {key: [row[2:] for row in own] for key, own in groupby(rows, key=lambda row: row[:2])}
 
 
-def _representative(rows: Columns) -> Representative:
+def _representative(rows: ColumnArrays) -> Representative:
     return Representative(
         rows["topic"], rows["rank"], rows["id"].tolist(), rows["title"].tolist(), _moments(rows), rows["score"]
     )
 
 
-def _novel(rows: Columns) -> Novel:
+def _novel(rows: ColumnArrays) -> Novel:
     columns = rows["id"].tolist(), rows["title"].tolist(), _moments(rows)
     return Novel(rows["rank"], *columns, rows["novelty"], rows["topic"], rows["story"])
 
 
-def _events(rows: Columns | None) -> list[Event]:
+def _events(rows: ColumnArrays | None) -> list[Event]:
     names = ("kind", "topic", "other", "value", "evidence", "chance", "decision")
     return [Event(*row) for row in zip(*_lists(rows, *names), strict=True)]
 
 
-def _story_events(index: int, rows: Columns | None) -> list[StoryEvent]:
+def _story_events(index: int, rows: ColumnArrays | None) -> list[StoryEvent]:
     names = ("kind", "story", "size", "other", "evidence")
     return [
         StoryEvent(slice=index, **dict(zip(names, row, strict=True))) for row in zip(*_lists(rows, *names), strict=True)
@@ -228,7 +228,7 @@ def _documents(connection: duckdb.DuckDBPyConnection) -> dict[int, DocumentRows]
     return found
 
 
-def _relabelled(index: int, rows: Columns | None) -> list[SmoothedDocuments]:
+def _relabelled(index: int, rows: ColumnArrays | None) -> list[SmoothedDocuments]:
     """Return later topics of a slice, those of neighbours together."""
     if rows is None:
         return []
@@ -262,7 +262,7 @@ def _stories(connection: duckdb.DuckDBPyConnection) -> StoryRows | None:
     )
 
 
-def _by(connection: duckdb.DuckDBPyConnection, key: str, rows: str) -> dict[int, Columns]:
+def _by(connection: duckdb.DuckDBPyConnection, key: str, rows: str) -> dict[int, ColumnArrays]:
     """Return the columns of ``rows`` of a table, which are ordered by ``key``, by their keys."""
     columns = _columns(connection, rows)
     keys, first = np.unique(columns[key], return_index=True)
@@ -273,7 +273,7 @@ def _by(connection: duckdb.DuckDBPyConnection, key: str, rows: str) -> dict[int,
     }
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, rows: str) -> Columns:
+def _columns(connection: duckdb.DuckDBPyConnection, rows: str) -> ColumnArrays:
     """Return all columns of ``rows`` of a table; NULL becomes NaN, NaT, -1 or None."""
     found = connection.execute(f"select * from {rows}").fetchnumpy()
     return {
@@ -297,7 +297,7 @@ def _lists(rows: Mapping[str, NDArray[Any]] | None, *names: str) -> Sequence[lis
     return found
 
 
-def _moments(rows: Columns) -> list[datetime]:
+def _moments(rows: ColumnArrays) -> list[datetime]:
     return [time.replace(tzinfo=UTC) for time in rows["time"].astype("datetime64[us]").tolist()]
 
 

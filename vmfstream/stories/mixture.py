@@ -27,7 +27,7 @@ from vmfstream.stories.memory import (
     empty_memory,
     more_slots,
 )
-from vmfstream.stories.passes import Documents, label_rows, learn_rows, place_stories
+from vmfstream.stories.passes import RowArrays, label_rows, learn_rows, place_stories
 from vmfstream.stories.settings import AUTO, StorySettings, constants
 from vmfstream.stories.sums import strongest_words, sums_by_story
 
@@ -367,9 +367,9 @@ class SequentialMixture:
         mixture._memory = memory._replace(free=free)
         values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1) * np.float32(weight)
         if mixture._dense:
-            sums = Documents(np.arange(stories + 1) * columns, np.zeros(0, np.int32), values, np.zeros(0), _NO_VECTORS)
+            sums = RowArrays(np.arange(stories + 1) * columns, np.zeros(0, np.int32), values, np.zeros(0), _NO_VECTORS)
         else:
-            sums = Documents(arrays["indptr"], arrays["indices"], values, np.zeros(0), _NO_VECTORS)
+            sums = RowArrays(arrays["indptr"], arrays["indices"], values, np.zeros(0), _NO_VECTORS)
         done = 0
         while done < stories:
             done, reason, need = place_stories(mixture._memory, mixture._constants, done, sums)
@@ -434,7 +434,7 @@ class SequentialMixture:
             raise ValueError(f"vectors: expected the shape {(n, self.vectors)}, got {got}")
         return np.require(vectors, np.float32, ["C", "W"])
 
-    def _documents(self, rows: Rows, times: NDArray[np.float64] | None, beside: NDArray[np.float32]) -> Documents:
+    def _documents(self, rows: Rows, times: NDArray[np.float64] | None, beside: NDArray[np.float32]) -> RowArrays:
         columns = self._columns
         since = np.zeros(0) if times is None else times - self._memory.clock[1]
         if self._dense:
@@ -443,7 +443,7 @@ class SequentialMixture:
             lengths = np.where(values.any(axis=1), columns, 0)
             if not lengths.all():
                 values = values[lengths > 0]
-            return Documents(
+            return RowArrays(
                 np.concatenate(([0], np.cumsum(lengths))), np.zeros(0, np.int32), values.reshape(-1), since, beside
             )
         plain = isinstance(rows, csr_array) and rows.dtype == np.float32
@@ -452,7 +452,7 @@ class SequentialMixture:
             sparse = sparse.copy()
             sparse.eliminate_zeros()
         values = np.require(sparse.data, requirements="W")  # read-only arrays would be compiled for anew
-        return Documents(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since, beside)
+        return RowArrays(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since, beside)
 
     def _retired(self, retired: RetiredArrays) -> Retired:
         number, origin = int(retired.number[0]), self._memory.clock[1]

@@ -48,7 +48,7 @@ from vmfstream.stories.tables import wanted as wanted_of_table
 _MARGIN = 1e-9  # by which a bound may miss the score that it bounds, relative: rounding
 
 
-class Documents(NamedTuple):
+class RowArrays(NamedTuple):
     """Unit rows for the compiled code: of a sparse matrix its parts, of a dense one the values and no columns."""
 
     bounds: NDArray[np.int64]
@@ -58,6 +58,9 @@ class Documents(NamedTuple):
     """(N,) relative to the origin; (0,) where time is the number of documents."""
     beside: NDArray[np.float32]
     """(N, E) vectors beside the rows, of unit length or zeros; (0, 0) without."""
+
+
+Documents = RowArrays  # numba looks for former names of what compiled code takes, in what it stored before an upgrade
 
 
 @njit(cache=True, nogil=True)

@@ -91,7 +91,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class Given(NamedTuple):
+class DocumentColumns(NamedTuple):
     """What a table of documents holds: columns of one length, None for those that it has not."""
 
     text: Sequence[Any]
@@ -100,7 +100,7 @@ class Given(NamedTuple):
     title: Sequence[Any] | None
 
 
-def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) -> Given:
+def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) -> DocumentColumns:
     """Find text, time, id and title in a table.
 
     Parameters
@@ -126,7 +126,7 @@ def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) ->
             there = ", ".join(map(str, columns)) or "none"
             raise InputError(f"{kind}: expected a column {alternatives(wanted)}, found: {there}")
         found[kind] = None if name is None else columns[name]
-    given = Given(**found)  # type: ignore[arg-type]
+    given = DocumentColumns(**found)  # type: ignore[arg-type]
     for kind, column in given._asdict().items():
         if column is not None and len(column) != len(given.text):
             raise InputError(f"{kind}: expected one value per text ({len(given.text)}), got {len(column)}")

@@ -8,7 +8,7 @@ from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.panels import PageParts, Panel
 from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
-from vmfstream.dashboards.views.changes.sentences import Change, Changes, what_changed
+from vmfstream.dashboards.views.changes.sentences import Changes, ChangeSentence, what_changed
 from vmfstream.runfile.queries import Reading
 
 _VISITS = 12
@@ -29,7 +29,7 @@ def _lists(rows: RunRows, reading: Reading, history: History) -> dict[str, Any]:
     last = history.index.size - 1
     dates = range(last % (last // _DATES + 1), last + 1, last // _DATES + 1)
     visits = range(max(1, last + 1 - _VISITS), last + 1)
-    place: dict[Change, int] = {}
+    place: dict[ChangeSentence, int] = {}
 
     def placed(at: int, changes: Changes) -> list[Any]:
         picks = [place.setdefault(change, len(place)) for change in changes.changes]

@@ -43,7 +43,7 @@ _WORTH = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeSentence:
     """A sentence and where it leads.
 
     Parameters
@@ -76,7 +76,7 @@ class Changes:
 
     first: int
     last: int
-    changes: tuple[Change, ...]
+    changes: tuple[ChangeSentence, ...]
 
 
 def what_changed(rows: RunRows, reading: Reading, since: int | None = None, until: int | None = None) -> Changes:
@@ -109,11 +109,11 @@ def what_changed(rows: RunRows, reading: Reading, since: int | None = None, unti
         first = max(1, 2 * first - last - 1)
 
 
-def _best(found: list[Change]) -> tuple[Change, ...]:
+def _best(found: list[ChangeSentence]) -> tuple[ChangeSentence, ...]:
     """Return at most six, the worthiest first; a second sentence of a kind or about a topic is worth less."""
     largest = max((c.size for c in found), default=0.0) or 1.0
     worth = {k: _WORTH[c.kind] * (0.6 + 0.4 * np.sqrt(c.size / largest)) for k, c in enumerate(found)}
-    chosen: list[Change] = []
+    chosen: list[ChangeSentence] = []
     while worth and len(chosen) < MOST:
         k = max(worth, key=lambda i: (worth[i], -i))
         chosen.append(found[k])
@@ -124,7 +124,7 @@ def _best(found: list[Change]) -> tuple[Change, ...]:
     return tuple(chosen)
 
 
-def _events(events: EventFrame, history: History, first: int) -> Iterator[Change]:
+def _events(events: EventFrame, history: History, first: int) -> Iterator[ChangeSentence]:
     settled = history.settled()
     where = events.slice - history.index[0]
     for k in np.flatnonzero((first <= where) & (where < history.index.size)):
@@ -144,10 +144,10 @@ _BY_HAND = ("merged", "split", "ended")
 """Kinds of events that people may bring about."""
 
 
-def _by_hand(kind: str) -> Callable[[History, int, int, int, float], Change]:
+def _by_hand(kind: str) -> Callable[[History, int, int, int, float], ChangeSentence]:
     """Return what makes the sentence on an event of this kind that a person decided."""
 
-    def sentence(history: History, at: int, topic: int, other: int, value: float) -> Change:
+    def sentence(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence:
         one, two = (other, topic) if kind == "split" else (topic, other)
         second = _name(history, at, two)
         change = _change(kind, history, at, one, form=f"{kind} by hand", other=second, documents=_recent(value))
@@ -158,16 +158,16 @@ def _by_hand(kind: str) -> Callable[[History, int, int, int, float], Change]:
     return sentence
 
 
-def _born(history: History, at: int, topic: int, other: int, value: float) -> Change:
+def _born(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence:
     return _change("born", history, at, topic, documents=_recent(value))
 
 
-def _split(history: History, at: int, topic: int, other: int, value: float) -> Change:
+def _split(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence:
     parent = _name(history, at, topic)
     return _change("split", history, at, other, other=parent, documents=_recent(value))
 
 
-def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
+def _merged(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence:
     survivor = _name(history, at, other)
     life = _smoothed_life(history, topic)
     until = phrases.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
@@ -175,7 +175,7 @@ def _merged(history: History, at: int, topic: int, other: int, value: float) -> 
     return replace(change, topic=other, size=max(change.size, _size(history, at, other)))
 
 
-def _ended(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
+def _ended(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence | None:
     seen = _seen(history, at, topic)
     if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
         return None  # it had ended before, or had not
@@ -188,7 +188,7 @@ def _ended(history: History, at: int, topic: int, other: int, value: float) -> C
     return replace(change, size=largest)
 
 
-def _dormant(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
+def _dormant(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence | None:
     return None if _speaks(history, at, topic) else _change("dormant", history, at, topic)
 
 
@@ -198,16 +198,16 @@ def _speaks(history: History, at: int, topic: int) -> bool:
     return history.reading == "smoothed" and t is not None and bool(history.documents[at, t] >= ENOUGH)
 
 
-def _woken(history: History, at: int, topic: int, other: int, value: float) -> Change:
+def _woken(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence:
     return _change("woken", history, at, topic, documents=_recent(value))
 
 
-def _surprise(history: History, at: int, topic: int, other: int, value: float) -> Change:
+def _surprise(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence:
     said = phrases.changed("better" if value > 0 else "worse", date=history.labels[at])
-    return Change("surprise", at, -1, said, float(history.n[at]))
+    return ChangeSentence("surprise", at, -1, said, float(history.n[at]))
 
 
-def _drift(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
+def _drift(history: History, at: int, topic: int, other: int, value: float) -> ChangeSentence | None:
     """Return the sentence on a drift alarm; smoothed, only if the drift was above the topic's median near that date."""
     t = history.position(topic)
     if t is None:
@@ -237,7 +237,7 @@ _EVENTS = {
 }
 
 
-def _trends(history: History, first: int) -> Iterator[Change]:
+def _trends(history: History, first: int) -> Iterator[ChangeSentence]:
     """Return the largest significant growth and fall of share against an equally long time before."""
     last = history.index.size - 1
     earlier = slice(max(0, 2 * first - last - 1), first)
@@ -272,7 +272,7 @@ def _trends(history: History, first: int) -> Iterator[Change]:
                 yield replace(change, size=float(height[t] * of_new))
 
 
-def _new_words(history: History, first: int) -> Iterator[Change]:
+def _new_words(history: History, first: int) -> Iterator[ChangeSentence]:
     """Return words that are among the eight strongest at the end and never were before ``first``."""
     last = history.index.size - 1
     settled, alive = history.settled(), history.alive()
@@ -307,11 +307,11 @@ def _new_words(history: History, first: int) -> Iterator[Change]:
 
 def _change(
     kind: str, history: History, at: int, topic: int, *, form: str = "", words: str = "", date: str = "", **said: str
-) -> Change:
+) -> ChangeSentence:
     called = history.given.get(topic) or words or _name(history, at, topic)
     called = called or texts.PAGE["topic"].replace("{topic}", str(topic))
     parts = phrases.changed(form or kind, words=called, date=date or history.labels[at], **said)
-    return Change(kind, at, topic, parts, _size(history, at, topic))
+    return ChangeSentence(kind, at, topic, parts, _size(history, at, topic))
 
 
 def _name(history: History, at: int, topic: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vmfstream.dashboards.looks import texts
-from vmfstream.dashboards.looks.dotlabels import LINE, Mark, dot, place
+from vmfstream.dashboards.looks.dotlabels import LINE, DotLabel, dot, place
 from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
@@ -98,7 +98,7 @@ def _names(frame: GlobeFrame, columns: Ints, now: Floats, sizes: Floats, width: 
     marks = []
     for k in seen[:NAMED]:
         text = shortened(frame.names[columns[k]], _LONGEST)
-        marks.append(Mark(px[k], py[k], sizes[k] / 2, text, em_width(text, True) * _FONT, LINE * _FONT))
+        marks.append(DotLabel(px[k], py[k], sizes[k] / 2, text, em_width(text, True) * _FONT, LINE * _FONT))
     found = place(marks, taken, width)
     middle = np.array([[(b.left + b.right) / 2 - width / 2, width / 2 - (b.top + b.bottom) / 2] for _, b in found])
     disc = middle.reshape(-1, 2) / radius

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.looks.dotlabels import LINE, Box, Mark, dated_points, dot, place
+from vmfstream.dashboards.looks.dotlabels import LINE, Box, DotLabel, dated_points, dot, place
 from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import ThemeName, template, theme
@@ -64,9 +64,9 @@ def neighbour_traces(frame: NeighboursFrame, width: int, name: ThemeName) -> lis
     rings = np.arange(2 * RING, frame.rim + 1, 2 * RING)[: 10 * here.size]
     rx, ry = _polar(rings, np.full(rings.size, _RING_LABEL))
 
-    def mark(a: float, b: float, radius: float, text: str, font: float, bold: bool) -> Mark:
+    def mark(a: float, b: float, radius: float, text: str, font: float, bold: bool) -> DotLabel:
         text = shortened(text, _LONGEST)
-        return Mark(
+        return DotLabel(
             width / 2 + a * scale, width / 2 - b * scale, radius, text, em_width(text, bold) * font, LINE * font
         )
 

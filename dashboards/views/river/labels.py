@@ -34,7 +34,7 @@ _COVER = 0.25  # what may lie between the two, in parts of the bulge
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class BandLabel:
     """A text with its middle at (x, y) pixels in a box of ``width`` by ``height``."""
 
     band: int
@@ -68,8 +68,8 @@ def place_labels(
     inset: float,
     apart: float,
     pairs: Collection[tuple[str, str]] = (),
-    taken: Sequence[Label] = (),
-) -> list[Label]:
+    taken: Sequence[BandLabel] = (),
+) -> list[BandLabel]:
     """Place labels for all bands.
 
     Parameters
@@ -89,18 +89,18 @@ def place_labels(
         Least distance between the middles of two labels of one band.
     pairs : collection of pairs of str
         Words that are written in this order if they stand side by side.
-    taken : sequence of Label
+    taken : sequence of BandLabel
         What is written above or below the river otherwise.
 
     Returns
     -------
-    list of Label
+    list of BandLabel
         In order of bands; boxes lie between their band's edges over their whole width, or above or below the river
         beside a bulge of their band, and do not overlap.
     """
     if columns.size == 1:
         return _beside(x, edges, words, fixed, width)
-    placed: list[Label] = []
+    placed: list[BandLabel] = []
     peaks = thickness.max(axis=0) if thickness.size else np.empty(0)
     for band in np.argsort(-peaks, kind="stable"):
         placed += _in_band(
@@ -131,14 +131,14 @@ def _bulges(
     width: float,
     inset: float,
     apart: float,
-    others: Sequence[Label],
+    others: Sequence[BandLabel],
     pairs: Collection[tuple[str, str]],
-) -> list[Label]:
+) -> list[BandLabel]:
     """Label bulges that are high enough but too narrow for words above or below the river, the highest first.
 
     Only such bulges that lie at that edge of the river, or nearly.
     """
-    made: list[Label] = []
+    made: list[BandLabel] = []
     places = np.argwhere(thickness >= _BULGE)
     for c, band in places[np.argsort(-thickness[tuple(places.T)], kind="stable")].tolist():
         mine = [label for label in (*others, *made) if label.band == band]
@@ -156,7 +156,7 @@ def _bulges(
 
 def _above_or_below(
     text: _Text, band: int, centre: float, x: Floats, edges: Floats, width: float, inset: float
-) -> Label | None:
+) -> BandLabel | None:
     """Return a label beside the bulge of a band, None if another band or the picture's edge is in the way."""
     at = int(np.argmin(np.abs(x - centre)))
     top, bottom = edges[0], edges[-1]
@@ -175,7 +175,7 @@ def _above_or_below(
         distance = float(top[at]) - edge if above else edge - float(bottom[at])
         inside = float(top.min()) <= y - 0.5 * height and y + 0.5 * height <= float(bottom.max())
         if inside and distance <= _NEAR and 2 * reach <= width - 2 * inset:
-            return Label(band, middle, y, 2 * half, height, 1, size, 500, text.lines[0], beside=True)
+            return BandLabel(band, middle, y, 2 * half, height, 1, size, 500, text.lines[0], beside=True)
     return None
 
 
@@ -190,12 +190,12 @@ def _in_band(
     width: float,
     inset: float,
     apart: float,
-    others: Sequence[Label],
+    others: Sequence[BandLabel],
     pairs: Collection[tuple[str, str]],
-) -> list[Label]:
+) -> list[BandLabel]:
     upper, lower = edges[band], edges[band + 1]
     least = SIZES[-1] * LINE * (1.0 - OVERHANG)
-    mine: list[Label] = []
+    mine: list[BandLabel] = []
     said: set[str] = set()
     for c in np.argsort(-thickness, kind="stable"):
         if thickness[c] < least or len(mine) == (1 if fixed else _MOST_PER_BAND):
@@ -209,7 +209,7 @@ def _in_band(
             continue
         text, size, cx, cy = found
         bold = size >= _BOLD_FROM
-        label = Label(
+        label = BandLabel(
             band=band,
             x=cx,
             y=cy,
@@ -312,7 +312,7 @@ def _largest(
 
 def _beside(
     x: Floats, edges: Floats, words: Sequence[Sequence[Sequence[str]]], fixed: Mapping[int, str], width: float
-) -> list[Label]:
+) -> list[BandLabel]:
     """Label one stacked column to its right, where a band is as high as a line."""
     left = float(x[-1]) + 10.0
     placed = []
@@ -326,7 +326,7 @@ def _beside(
             text = text.rsplit(" ", 1)[0]
         wide = _text((text,)).em * size
         if wide <= width - left:
-            placed.append(Label(band, left, 0.5 * (top + bottom), wide, LINE * size, 1, size, 500, text))
+            placed.append(BandLabel(band, left, 0.5 * (top + bottom), wide, LINE * size, 1, size, 500, text))
     return placed
 
 
@@ -341,6 +341,6 @@ def _text(lines: tuple[str, ...]) -> _Text:
     return _Text(lines, max(em_width(line) for line in plain), max(em_width(line, bold=True) for line in plain))
 
 
-def _touch(one: Label, other: Label) -> bool:
+def _touch(one: BandLabel, other: BandLabel) -> bool:
     wide, high = 0.5 * (one.width + other.width) + _GAP, 0.5 * (one.height + other.height)
     return abs(one.x - other.x) < wide and abs(one.y - other.y) < high

@@ -18,7 +18,7 @@ from vmfstream.dashboards.rows.similarity import characteristic_words
 from vmfstream.dashboards.rows.stable_layout import columns_in_order
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
-from vmfstream.dashboards.views.river.labels import Label, place_labels
+from vmfstream.dashboards.views.river.labels import BandLabel, place_labels
 
 TOP, BOTTOM = 26, 30
 
@@ -88,7 +88,7 @@ def paleness(history: History) -> Ints:
     return tone.astype(np.int64)
 
 
-def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
+def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[BandLabel]:
     """Place the words of the moment into the ``bands`` of a ``frame`` for a drawing of this ``size``."""
     history = frame.history
     if bands.x.size == 0:
@@ -112,7 +112,7 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         apart=120.0 if size.width <= PHONE else 170.0,
         pairs=history.pairs,
         taken=[
-            Label(-1, float(at), sum(bands.extent) * scale / 2, 14.0, 90.0, 1, 11.0, 400, NO_DOCUMENTS)
+            BandLabel(-1, float(at), sum(bands.extent) * scale / 2, 14.0, 90.0, 1, 11.0, 400, NO_DOCUMENTS)
             for at in _x_pixels(_gaps(history), history.index.size, size.width)
         ],
     )
@@ -205,7 +205,9 @@ def _fill(tone: Ints, bands: Bands, x: Floats, tones: tuple[str, ...]) -> dict[s
     return {"fillgradient": {"type": "horizontal", "start": a, "stop": b, "colorscale": scale}}
 
 
-def label_trace(placed: list[Label], frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dict[str, Any]:
+def label_trace(
+    placed: list[BandLabel], frame: RiverFrame, bands: Bands, size: Size, name: ThemeName
+) -> dict[str, Any]:
     """Return the trace that writes the labels ``placed`` by `labels`; ``customdata`` holds the topic of each.
 
     ``frame``, ``bands`` and ``size`` are those they were placed for; ``name`` is that of the theme.

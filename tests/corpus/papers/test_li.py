@@ -14,7 +14,7 @@ from tests.unit.mixtures.planted import directions
 from vmfstream.replay.papers import li_features as features
 from vmfstream.replay.papers import li_printed as printed
 from vmfstream.replay.papers.catalogue import Effort, find_paper
-from vmfstream.replay.papers.li_features import Collection
+from vmfstream.replay.papers.li_features import LabelledCounts
 from vmfstream.replay.papers.work import Done, Result, Task
 from vmfstream.text.embeddings import WordVectors
 
@@ -22,7 +22,7 @@ LI = find_paper("li")
 SOURCE = next(iter(features.VECTORS))
 
 
-def planted(seed: int = 0, each: int = 40) -> tuple[Collection, WordVectors]:
+def planted(seed: int = 0, each: int = 40) -> tuple[LabelledCounts, WordVectors]:
     """Posts of three classes; each prefers words around two directions of six, one word in ten has no vector."""
     rng = np.random.default_rng(seed)
     centres = np.repeat(directions(rng, 6, 10), 10, axis=0)
@@ -34,11 +34,11 @@ def planted(seed: int = 0, each: int = 40) -> tuple[Collection, WordVectors]:
     counts = np.array([rng.multinomial(30, chance[label] / chance[label].sum()) for label in y])
     terms = tuple(f"w{i}" for i in range(66))
     train = rng.random(len(y)) < 0.7
-    return Collection(csr_array(counts), terms, y, train), WordVectors(terms[:60], 3 * words)
+    return LabelledCounts(csr_array(counts), terms, y, train), WordVectors(terms[:60], 3 * words)
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]:
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[LabelledCounts]:
     planted_set, words = planted()
     monkeypatch.setattr(features, "collection", lambda name: planted_set)
     monkeypatch.setattr(features, "vectors", lambda name: words)
@@ -72,7 +72,7 @@ def test_collections_are_cut_by_time() -> None:
 
 
 @pytest.mark.parametrize("method", features.METHODS)
-def test_features_tell_planted_classes_apart(tiny: Collection, method: str) -> None:
+def test_features_tell_planted_classes_apart(tiny: LabelledCounts, method: str) -> None:
     result = features.classify_once("20News", method, SOURCE, 0)
     assert result["F1"] > 90
     assert result["test"] == (~tiny.train).sum()
@@ -81,14 +81,14 @@ def test_features_tell_planted_classes_apart(tiny: Collection, method: str) -> N
         assert (result["words"], result["of"]) == (60, 66)
 
 
-def test_means_are_of_the_words_that_have_vectors(tiny: Collection) -> None:
+def test_means_are_of_the_words_that_have_vectors(tiny: LabelledCounts) -> None:
     found = features.mean_vectors("20News", SOURCE, 0)
     counts = tiny.counts.toarray()[:, :60]
     words = planted()[1].vectors
     assert found == pytest.approx(counts @ words / counts.sum(axis=1, keepdims=True))
 
 
-def test_proportions_are_of_the_topics_of_all_classes(tiny: Collection) -> None:
+def test_proportions_are_of_the_topics_of_all_classes(tiny: LabelledCounts) -> None:
     found = np.asarray(features.admixture_proportions("20News", SOURCE, 0))
     assert found.shape == (120, 6)
     assert found.sum(axis=1) == pytest.approx(np.ones(120))

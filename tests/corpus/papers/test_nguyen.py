@@ -17,7 +17,7 @@ from vmfstream.replay.papers.catalogue import Effort
 from vmfstream.replay.papers.nguyen_data import (
     LETTERS,
     SENTENCE,
-    Collection,
+    CountsInContext,
     drawn,
     halved,
     labelled_letters,
@@ -121,7 +121,7 @@ def test_pictures_are_clustered_by_rivals_and_shown_in_the_plane(monkeypatch: py
     corpus_file("corel5k/counts.npz")
     whole, few = pictures(), np.arange(0, 3866, 12)
     tags = {"tags": whole.contexts["tags"][few]}
-    small = Collection(whole.counts[few], tags, whole.items, [], [], whole.y[few])
+    small = CountsInContext(whole.counts[few], tags, whole.items, [], [], whole.y[few])
     monkeypatch.setattr(sets, "pictures", lambda: small)
     monkeypatch.setattr(sets, "COREL_CHAIN", {"burn_in": 3, "draws": 2, "thin": 1})
     for method in (sets.K_MEANS, sets.FACTORS):
@@ -205,7 +205,7 @@ def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyP
     whole, few = papers(), np.arange(0, 1740, 29)
     contexts = {name: values[few] for name, values in whole.contexts.items()}
     titles = [whole.titles[i] for i in few]
-    small = Collection(whole.counts[few], contexts, whole.items, whole.words, titles, whole.y[few])
+    small = CountsInContext(whole.counts[few], contexts, whole.items, whole.words, titles, whole.y[few])
     monkeypatch.setattr(fits, "papers", lambda: small)
     monkeypatch.setattr(fits, "PAPER_CHAIN", {"burn_in": 1, "draws": 1, "thin": 1})
     found = fits.nips_once("timestamp", 0, 0)
@@ -225,7 +225,7 @@ def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyP
 def test_no_gain_is_larger_than_what_contexts_hold() -> None:
     """Four papers in two clusters, two authors; two of the papers are held out."""
     authors = csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 2.0]]))
-    data = Collection(
+    data = CountsInContext(
         csr_array(np.ones((4, 1))), {"authors": authors}, {"authors": ["a", "b"]}, [], [], np.zeros(4, np.int64)
     )
     most = fits._most_gained(np.array([0, 0]), data, np.array([0, 1]), np.array([2, 3]), words=10.0)

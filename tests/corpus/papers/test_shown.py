@@ -10,7 +10,7 @@ from rich.console import Console
 
 from vmfstream.replay.papers.console import print_shown
 from vmfstream.replay.papers.page import build_page, write_page
-from vmfstream.replay.papers.shown import Cell, Image, Images, Panel, Series, Shown, Table, mean_and_spread, tables_of
+from vmfstream.replay.papers.shown import Axes, Cell, Image, Images, Series, Shown, Table, mean_and_spread, tables_of
 
 TABLE = Table(
     "Scores",
@@ -23,7 +23,7 @@ TABLE = Table(
     corner="set",
     notes=("A note below.",),
 )
-PANEL = Panel(
+PANEL = Axes(
     "(a) curves",
     "clusters",
     "nats",

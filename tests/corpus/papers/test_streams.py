@@ -8,13 +8,21 @@ from scipy.sparse import csr_array
 
 from tests.data import corpus_file
 from vmfstream.replay.papers.catalogue import Effort
-from vmfstream.replay.papers.streams import PAPER, STREAMS, Stream, fit_stories, label_scores, read_stream, single_pass
+from vmfstream.replay.papers.streams import (
+    PAPER,
+    STREAMS,
+    LabelledStream,
+    fit_stories,
+    label_scores,
+    read_stream,
+    single_pass,
+)
 from vmfstream.replay.papers.work import Done
 
 THRESHOLDS = np.linspace(0.05, 0.95, 19)
 
 
-def drawn(rng: np.random.Generator) -> Stream:
+def drawn(rng: np.random.Generator) -> LabelledStream:
     """Rows of six words, most of them of one of eight stories, the first one empty."""
     y = rng.integers(8, size=300)
     x = rng.random((300, 60)) * (rng.random((300, 60)) < 0.05)
@@ -23,7 +31,7 @@ def drawn(rng: np.random.Generator) -> Stream:
     x[0] = 0
     length = np.linalg.norm(x, axis=1, keepdims=True)
     x = np.divide(x, length, out=x, where=length > 0)
-    return Stream(csr_array(x.astype(np.float32)), y, np.arange(300) % 7 > 0)
+    return LabelledStream(csr_array(x.astype(np.float32)), y, np.arange(300) % 7 > 0)
 
 
 def plain_single_pass(x: np.ndarray, threshold: float) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vmfstream.replay.papers.page import write_page
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table
+from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table
 
 pytestmark = pytest.mark.browser
 
@@ -22,11 +22,9 @@ SHOWN = (
         "figure2",
         "Curves",
         (Table("Wide", tuple(Cell("a row", f"a long name of column {i}", 0.5, 0.25, 0.1) for i in range(9))),),
-        tuple(
-            Panel(name, "clusters", "nats", (*CURVES, PRINTED), (("most", 1.0),)) for name in ("one", "two", "three")
-        ),
+        tuple(Axes(name, "clusters", "nats", (*CURVES, PRINTED), (("most", 1.0),)) for name in ("one", "two", "three")),
     ),
-    Shown("figure1", "Axes", (), (Panel("points", "x", "y", (Series("all", (0, 1), (1, 0), "points"),), square=True),)),
+    Shown("figure1", "Axes", (), (Axes("points", "x", "y", (Series("all", (0, 1), (1, 0), "points"),), square=True),)),
 )
 
 

@@ -13,7 +13,7 @@ from vmfstream.dashboards.looks.texts import BANNED
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.views.changes.panel import columns
-from vmfstream.dashboards.views.changes.sentences import MOST, Change, what_changed
+from vmfstream.dashboards.views.changes.sentences import MOST, ChangeSentence, what_changed
 from vmfstream.runfile.queries import EventFrame, Reading, TopicFrame, WordFrame, kept
 
 SLICES = 20
@@ -291,5 +291,5 @@ def test_no_sentence_holds_a_word_of_the_model() -> None:
     for reading in ("filtered", "smoothed"):
         for since in range(1, 30):
             for change in what_changed(rows, reading, since).changes:
-                assert isinstance(change, Change)
+                assert isinstance(change, ChangeSentence)
                 assert not any(word in str(change).lower() for word in BANNED)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards.looks.dotlabels import Box, Mark, dated_points, place
+from vmfstream.dashboards.looks.dotlabels import Box, DotLabel, dated_points, place
 from vmfstream.dashboards.rows.geometry import UNKNOWN, as_bytes
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
@@ -154,7 +154,7 @@ def test_rays_serve_both_readings() -> None:
 
 def test_names_touch_no_dot_and_no_other_name() -> None:
     rng = np.random.default_rng(0)
-    marks = [Mark(x, y, 5.0, f"n{k}", 70.0, 14.0) for k, (x, y) in enumerate(rng.uniform(20, 380, (60, 2)))]
+    marks = [DotLabel(x, y, 5.0, f"n{k}", 70.0, 14.0) for k, (x, y) in enumerate(rng.uniform(20, 380, (60, 2)))]
     dots = [Box(mark.x - 5, mark.y - 5, mark.x + 5, mark.y + 5) for mark in marks]
     found = place(marks, [*dots], 400)
     assert 10 < len(found) < 60

@@ -14,7 +14,7 @@ from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Measure, Selection, Size
 from vmfstream.dashboards.views.river import panel
 from vmfstream.dashboards.views.river.bands import REST, RiverFrame, least_wiggle, stack
-from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, Label, place_labels
+from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, BandLabel, place_labels
 from vmfstream.dashboards.views.river.view import BOTTOM, TOP, RiverView, labels, paleness
 
 WIDE, PHONE = Size(1240, 486), Size(362, 400)
@@ -120,7 +120,7 @@ def test_labels_beside_leave_room_for_what_is_written_there() -> None:
     given = bursts(100.0, 300.0, 80.0)
     first = place_labels(words=words, **given)[0]
     assert round(first.x) == 150
-    taken = [Label(-1, 165.0, first.y, 14.0, 90.0, 1, 11.0, 400, "no documents")]
+    taken = [BandLabel(-1, 165.0, first.y, 14.0, 90.0, 1, 11.0, 400, "no documents")]
     assert {round(label.x) for label in place_labels(words=words, **given, taken=taken)} == {850}
 
 
@@ -317,6 +317,6 @@ def _level(thickness: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(base - np.polyval(line, np.arange(base.size)))
 
 
-def _touch(one: Label, other: Label) -> bool:
+def _touch(one: BandLabel, other: BandLabel) -> bool:
     wide, high = 0.5 * (one.width + other.width), 0.5 * (one.height + other.height)
     return abs(one.x - other.x) < wide - 1e-9 and abs(one.y - other.y) < high - 1e-9

@@ -119,7 +119,7 @@ def test_samples_repeat_with_the_seed() -> None:
 
 @pytest.mark.parametrize("estimator", watson.ESTIMATORS)
 @pytest.mark.parametrize(("d", "kappa"), [(3, 60.0), (3, -60.0), (40, 300.0), (40, -900.0), (150, 500.0)])
-def test_fit_recovers(estimator: watson.Estimator, d: int, kappa: float) -> None:
+def test_fit_recovers(estimator: watson.WatsonEstimator, d: int, kappa: float) -> None:
     mu = unit(np.random.default_rng(3).normal(size=d))
     x = watson.sample(mu, kappa, 3_000, np.random.default_rng(4))
     found = Watson.fit(x, estimator)
@@ -167,7 +167,7 @@ def test_weights_count_vectors() -> None:
 
 
 @pytest.mark.parametrize("estimator", watson.ESTIMATORS)
-def test_fit_stays_within_bounds(estimator: watson.Estimator) -> None:
+def test_fit_stays_within_bounds(estimator: watson.WatsonEstimator) -> None:
     low, high = watson_bounds(8)
     for x in (pole(8)[None], np.repeat(pole(8)[None], 9, axis=0), np.array([pole(8), -pole(8)])):
         found = watson.estimate(x, np.ones(len(x)), estimator)

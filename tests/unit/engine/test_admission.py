@@ -14,10 +14,10 @@ from vmfstream.engine.loop.admission import (
     NO_DOCUMENT,
     NOT_BEGUN,
     Admission,
-    Columns,
-    Decision,
     Doubt,
+    MessageColumns,
     RecentIds,
+    Verdict,
     admit,
     columns_of,
     separated,
@@ -30,7 +30,7 @@ YEAR, COUNTED = Slicing.parse("year"), Slicing("documents", 10)
 
 
 def one_by_one(
-    columns: Columns,
+    columns: MessageColumns,
     open_slice: int,
     slicing: Slicing,
     doubt: Doubt,
@@ -41,7 +41,7 @@ def one_by_one(
     lengths: list[int],
 ) -> Admission:
     """The rules as sentences."""
-    decision = [Decision.DEFER] * len(columns.slice)
+    decision = [Verdict.DEFER] * len(columns.slice)
     learnt = late = size = 0
     for i, (index, digest) in enumerate(zip(columns.slice.tolist(), columns.digest.tolist(), strict=True)):
         ahead = 0 if slicing.documents or index == NO_DOCUMENT else index - open_slice
@@ -51,13 +51,13 @@ def one_by_one(
         if ahead > 0 and (ahead <= doubt.max_gap or believed):
             return Admission(np.array(decision), i, learnt, late, index)
         if index == NO_DOCUMENT:
-            decision[i] = Decision.UNDECODED
+            decision[i] = Verdict.UNDECODED
         elif ahead > 0:
-            decision[i] = Decision.TOO_FAR_AHEAD
+            decision[i] = Verdict.TOO_FAR_AHEAD
         elif recent.seen(digest):
-            decision[i] = Decision.REPEATED
+            decision[i] = Verdict.REPEATED
         else:
-            decision[i] = Decision.LEARN
+            decision[i] = Verdict.LEARN
             learnt, late, size = learnt + 1, late + (ahead < 0), size + lengths[i]
             if learnt == most or size >= room:
                 return Admission(np.array(decision), i + 1, learnt, late, None)
@@ -70,7 +70,7 @@ def test_columns_decide_as_message_by_message(slicing: Slicing, seed: int) -> No
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 40))
     index = rng.choice([1999, 2000, 2000, 2000, 2000, (2000, 2001, 2005, 2006)[seed % 4], 2900, NO_DOCUMENT], n)
-    columns = Columns(index.astype(np.int64), rng.integers(0, 30, n).astype(np.uint64))
+    columns = MessageColumns(index.astype(np.int64), rng.integers(0, 30, n).astype(np.uint64))
     lengths = rng.integers(0, 5, n).tolist()
     most, room = int(rng.integers(1, 30)), int(rng.integers(1, 60))
     ours, theirs = RecentIds(8), RecentIds(8)
@@ -149,7 +149,7 @@ def test_more_messages_change_nothing_that_is_not_open(seed: int) -> None:
             continue
         found = []
         for m in (n, 60):
-            columns = Columns(slices[:n], np.arange(n).astype(np.uint64))
+            columns = MessageColumns(slices[:n], np.arange(n).astype(np.uint64))
             found.append(admit(columns, start, YEAR, doubt, RecentIds(99), after=slices[n:m]))
         np.testing.assert_array_equal(found[0].decision, found[1].decision)
         assert found[0].next_slice == found[1].next_slice

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.runfile.records import commit
 from tests.waiting import PATIENCE
 from vmfstream.engine.loop import writing
-from vmfstream.engine.loop.writing import Task, Writer
+from vmfstream.engine.loop.writing import Writer, WriteTask
 from vmfstream.errors import InputError, StoreLocked
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
@@ -84,7 +84,7 @@ def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest
 @pytest.mark.parametrize("limit", ["MAX_EPOCHS", "MAX_BYTES"])
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
-    of_one = {"MAX_EPOCHS": 1, "MAX_BYTES": Task(commit(0), print).bytes}
+    of_one = {"MAX_EPOCHS": 1, "MAX_BYTES": WriteTask(commit(0), print).bytes}
     monkeypatch.setattr(writing, limit, 3 * of_one[limit])
     store, reported = Slow(), Reported()
     store.free.release(9)

@@ -20,7 +20,15 @@ from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture
 from vmfstream.estimators import hidden_markov
 from vmfstream.mixtures.em import Expectation
-from vmfstream.mixtures.hidden_markov import Chain, ChainFit, _ChainModel, fit, likeliest, passes, scores
+from vmfstream.mixtures.hidden_markov import (
+    HiddenMarkovChain,
+    HiddenMarkovFit,
+    _ChainModel,
+    fit,
+    likeliest,
+    passes,
+    scores,
+)
 
 
 @parametrize_with_checks(
@@ -31,16 +39,16 @@ def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def chain_of(k: int, rng: np.random.Generator, d: int = 3) -> Chain:
+def chain_of(k: int, rng: np.random.Generator, d: int = 3) -> HiddenMarkovChain:
     means = np.zeros((d, padded(k)))
     means[:, :k] = rng.standard_normal((d, k))
     means[:, :k] /= np.linalg.norm(means[:, :k], axis=0)
     transitions = rng.dirichlet(np.full(k, 0.7), k)
-    return Chain(np.full(k, 1 / k), means, rng.uniform(1, 20, k), rng.dirichlet(np.ones(k)), transitions)
+    return HiddenMarkovChain(np.full(k, 1 / k), means, rng.uniform(1, 20, k), rng.dirichlet(np.ones(k)), transitions)
 
 
 def enumerated(
-    score: NDArray[np.float64], chain: Chain, first: NDArray[np.bool_]
+    score: NDArray[np.float64], chain: HiddenMarkovChain, first: NDArray[np.bool_]
 ) -> tuple[list[tuple[int, ...]], NDArray[np.float64]]:
     """All paths, and the log of their joint probability with the rows."""
     n, k = score.shape
@@ -222,13 +230,13 @@ def test_states_without_rows_come_last_with_their_transitions(monkeypatch: pytes
     model = VMFHiddenMarkovModel(3, random_state=0).fit(x)
     assert model.labels_.max() == 1
 
-    def emptied_first(*given: Any, **options: Any) -> ChainFit:
+    def emptied_first(*given: Any, **options: Any) -> HiddenMarkovFit:
         found = fit(*given, **options)
         chain, order = found.chain, [2, 1, 0]
         mu = chain.mu.copy()
         mu[:, :3] = mu[:, order]
         transitions = chain.transitions[np.ix_(order, order)]
-        turned = Chain(chain.pi[order], mu, chain.kappa[order], chain.start[order], transitions)
+        turned = HiddenMarkovChain(chain.pi[order], mu, chain.kappa[order], chain.start[order], transitions)
         return replace(found, chain=turned)
 
     monkeypatch.setattr(hidden_markov, "fit", emptied_first)
@@ -279,7 +287,7 @@ def test_a_state_without_rows_starts_again() -> None:
     begun = model.restart(chain, found, 1, np.array([2]), np.array([7]))
     np.testing.assert_allclose(found.statistics.resp.sum(axis=1), 1.0)
     np.testing.assert_allclose(begun.mu[:, 2], x[7], atol=1e-12)
-    assert isinstance(begun, Chain)
+    assert isinstance(begun, HiddenMarkovChain)
     assert (begun.transitions > 0.03).all()
     np.testing.assert_allclose(begun.transitions.sum(axis=1), 1.0)
     assert model.e_step(begun).nk[2] > 0.0

@@ -17,7 +17,7 @@ from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.frequency_sensitive import (
     SCORES,
-    Score,
+    Scoring,
     default_scale,
     frequency_sensitive,
     frequency_sensitive_online,
@@ -129,7 +129,7 @@ def test_by_default_smaller_clusters_are_favoured_at_every_size(weighted: bool) 
 
 
 @pytest.mark.parametrize("score_by", SCORES)
-def test_clusters_are_balanced_and_none_is_empty(score_by: Score) -> None:
+def test_clusters_are_balanced_and_none_is_empty(score_by: Scoring) -> None:
     rng = np.random.default_rng(4)
     truth = np.repeat([0, 1, 2], [400, 30, 30])
     x = vmf_rows(rng, directions(rng, 3, 400), truth, 0.3)
@@ -163,7 +163,7 @@ def test_batch_sweeps_are_the_oracles() -> None:
 
 @pytest.mark.parametrize("score_by", SCORES)
 @pytest.mark.parametrize("horizon", [None, 20.0])
-def test_online_steps_are_the_oracles(horizon: float | None, score_by: Score) -> None:
+def test_online_steps_are_the_oracles(horizon: float | None, score_by: Scoring) -> None:
     x, _ = clustered(6, d=30, n=50, a=0.4)
     x[7] = 0.0
     order = np.random.default_rng(0).permutation(50)

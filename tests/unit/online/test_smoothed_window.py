@@ -12,9 +12,9 @@ from tests.unit.online.streams import LIVING, Story, begun, learn, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.online import serialization
 from vmfstream.online.reading import smoothed
-from vmfstream.online.results import TopicView
+from vmfstream.online.results import TrackedTopics
 from vmfstream.online.settings import TrackerSettings
-from vmfstream.online.smoothed_window import Window
+from vmfstream.online.smoothed_window import SmoothedWindow
 from vmfstream.online.smoothed_window import begun as shown
 from vmfstream.online.state import NEVER, TrackState
 from vmfstream.records import Event
@@ -32,10 +32,12 @@ def passing(slices: int = 14) -> Story:
     return story(kinds)
 
 
-def followed(stream: Story, settings: TrackerSettings) -> tuple[TrackState, list[tuple[int, Event]], list[TopicView]]:
+def followed(
+    stream: Story, settings: TrackerSettings
+) -> tuple[TrackState, list[tuple[int, Event]], list[TrackedTopics]]:
     """The last state, events with their slices, and all topics smoothed."""
     state, events = begun(stream.xs, settings), []
-    views: list[TopicView] = []
+    views: list[TrackedTopics] = []
     for x in stream.xs[1:]:
         state, result = learn(state, x, settings)
         events += [(result.filtered.slice, event) for event in result.events]
@@ -111,7 +113,7 @@ def test_a_slice_none_of_whose_topics_is_remembered_shows_none() -> None:
     assert state is not None
     (view, *_) = smoothed(state, TrackerSettings(topics=3))
     assert len(view.ids) == 3
-    nothing = shown(Window(state, np.full(3, NEVER)), view, np.ones(3), 0.5)
+    nothing = shown(SmoothedWindow(state, np.full(3, NEVER)), view, np.ones(3), 0.5)
     assert (nothing.f.shape, len(nothing.ids)) == ((state.dim, 0), 0)
     rows = follower.state.rows(nothing)
     assert len(rows.topic) == 0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.online.streams import LIVING, Story, begun, drifting, learn, story
 from vmfstream.online import filtering
-from vmfstream.online.results import SliceResult, TopicView
+from vmfstream.online.results import SliceResult, TrackedTopics
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.online.takeovers import with_takeovers
 
@@ -65,7 +65,7 @@ def test_without_the_rule_the_id_passes_on() -> None:
 def test_a_smoothed_topic_begins_with_its_first_document(seed: int) -> None:
     stream = story(SWITCH, seed=seed)
     seen = followed(stream, WITHOUT_BIRTHS)
-    views: list[TopicView] = [view for result in seen for view in result.smoothed]
+    views: list[TrackedTopics] = [view for result in seen for view in result.smoothed]
     (after,) = ids_of(stream, seen[-1], 3)
     shown = {view.slice for view in views if after in view.ids}
     (birth,) = [r.filtered.slice for r in seen for e in r.events if e.kind == "split" and e.other == after]

@@ -18,7 +18,7 @@ from vmfstream.folders import data_folders
 from vmfstream.records import Message
 from vmfstream.replay.corpora import corpora, get
 from vmfstream.replay.corpora.newsgroups import POSTS
-from vmfstream.replay.corpus import Columns, Corpus, Home
+from vmfstream.replay.corpus import ColumnExpressions, Corpus, Home
 from vmfstream.replay.sorted_source import CorpusSource
 
 PAGE = b"x" * 3_000_000
@@ -68,7 +68,7 @@ def toy(url: str, content: bytes = PAGE) -> Corpus:
         description="",
         licence="",
         file="toy/docs.parquet",
-        columns=Columns(id="id", time="timestamp", text="text"),
+        columns=ColumnExpressions(id="id", time="timestamp", text="text"),
         documents=1,
         home=Home(url, hashlib.sha256(content).hexdigest()),
     )

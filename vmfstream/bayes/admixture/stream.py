@@ -17,7 +17,7 @@ from vmfstream.arrays import Rows
 from vmfstream.bayes.admixture.topics import Law, Likelihood, Topics
 from vmfstream.bayes.admixture.variational import SWEEPS, AdmixtureFit, Visit, log_proportions, visited
 from vmfstream.bayes.factors.empirical_bayes import best_alpha
-from vmfstream.mixtures.sums import Sums
+from vmfstream.mixtures.sums import WeightedSums
 
 DELAY, DECAY = 10.0, 0.6
 """Of the step sizes: later batches weigh less, but their weights sum to infinity."""
@@ -27,7 +27,7 @@ DELAY, DECAY = 10.0, 0.6
 class Averages:
     """Sums per document: ``sums`` over vectors, with q as the squares of their weights, and sum_k E[log theta_k]."""
 
-    sums: Sums
+    sums: WeightedSums
     log_theta: float
 
 
@@ -103,10 +103,10 @@ def averaged(visit: Visit) -> tuple[Averages, int]:
 def mixed(old: Averages, new: Averages, e: float) -> Averages:
     """Weigh averages ``old`` by 1 - e and ``new`` by e, and their squares accordingly."""
     a, b = scaled(old.sums, 1 - e), scaled(new.sums, e)
-    sums = Sums(a.s + b.s, a.nk + b.nk, a.qk + b.qk)
+    sums = WeightedSums(a.s + b.s, a.nk + b.nk, a.qk + b.qk)
     return Averages(sums, (1 - e) * old.log_theta + e * new.log_theta)
 
 
-def scaled(sums: Sums, factor: float) -> Sums:
+def scaled(sums: WeightedSums, factor: float) -> WeightedSums:
     """Give every vector ``factor`` times its weight."""
-    return Sums(sums.s * sums.s.dtype.type(factor), sums.nk * factor, sums.qk * factor**2)
+    return WeightedSums(sums.s * sums.s.dtype.type(factor), sums.nk * factor, sums.qk * factor**2)

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from vmfstream.arrays import Floats, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
-from vmfstream.mixtures.sums import Sums, directions
+from vmfstream.mixtures.options import Concentration
+from vmfstream.mixtures.sums import WeightedSums, directions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +49,7 @@ class Topics:
 class Law(Protocol):
     """How topics follow from the sums of the vectors that are theirs."""
 
-    def topics(self, sums: Sums, before: Topics | None) -> Topics:
+    def topics(self, sums: WeightedSums, before: Topics | None) -> Topics:
         """Return the topics at which the bound is largest given ``sums``, starting from those ``before``."""
         ...
 
@@ -65,7 +66,7 @@ class Likelihood:
     concentration: Concentration = "own"
     treatment: Treatment = "mle"
 
-    def topics(self, sums: Sums, before: Topics | None) -> Topics:
+    def topics(self, sums: WeightedSums, before: Topics | None) -> Topics:
         """Return the topics of largest likelihood; a direction without vectors stays."""
         d, k = sums.s.shape[0], len(sums.nk)
         mu = directions(sums, np.zeros_like(sums.s) if before is None else before.f)
@@ -78,7 +79,7 @@ class Likelihood:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Belief:
+class TopicBelief:
     """Topics with beliefs about directions, under ``prior``, and about concentrations, under ``model``.
 
     References
@@ -89,7 +90,7 @@ class Belief:
     prior: Prior
     model: KappaModel
 
-    def topics(self, sums: Sums, before: Topics | None) -> Topics:
+    def topics(self, sums: WeightedSums, before: Topics | None) -> Topics:
         """Renew the directions given the concentrations before, then the concentrations."""
         d, k = sums.s.shape[0], len(sums.nk)
         if before is None:

@@ -21,16 +21,17 @@ from scipy.special import digamma
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.admixture.loops import relative_scores, visit
-from vmfstream.bayes.admixture.topics import Belief, Law, Likelihood, Topics
+from vmfstream.bayes.admixture.topics import Law, Likelihood, TopicBelief, Topics
 from vmfstream.bayes.factors.empirical_bayes import best_alpha
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.em import TIE
+from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import start_from
-from vmfstream.mixtures.sums import Sums
+from vmfstream.mixtures.sums import WeightedSums
 
 SWEEPS, STILL = 20, 1e-3
 """Most steps of a document's own proportions in one visit, and the change per vector at which they rest."""
@@ -49,7 +50,7 @@ class Visit:
     bound: Vector
     has_direction: NDArray[np.bool_]
     mass: Vector
-    sums: Sums
+    sums: WeightedSums
 
 
 def directed_bags(x: Rows, bags: csr_array) -> csr_array:
@@ -98,12 +99,12 @@ def visited(
     return Visit(phi, bound, np.diff(bags.indptr) > 0, mass, summed(x, mass, k, qk))
 
 
-def summed(x: Rows, mass: Vector, k: int, qk: Vector) -> Sums:
+def summed(x: Rows, mass: Vector, k: int, qk: Vector) -> WeightedSums:
     """Sum unit rows ``x`` (V, D) by their ``mass`` (V, kp) in ``k`` topics.
 
     ``qk`` (k,) are the sums of squares, which are known.
     """
-    return Sums(accumulate(x, mass.astype(x.dtype)), mass.sum(axis=0)[:k], qk)
+    return WeightedSums(accumulate(x, mass.astype(x.dtype)), mass.sum(axis=0)[:k], qk)
 
 
 def log_proportions(phi: Vector) -> Vector:
@@ -152,7 +153,7 @@ def fit(
     bags : (N, V) csr_array of `directed_bags`, with at least one vector
     resp : (V, kp) responsibilities of the vectors to start from
     k : int, number of topics
-    law : `Likelihood` or `Belief`
+    law : `Likelihood` or `TopicBelief`
     alpha : float > 0, prior of the proportions, or where its search starts
     learn_alpha : whether alpha maximises the bound
     sweeps : int >= 0, steps of each document in a sweep; see `visited`
@@ -240,11 +241,11 @@ def best_fit(
     return best
 
 
-def _believed(x: Rows, resp: Floats, seen: Vector, k: int, concentration: Concentration) -> Belief:
+def _believed(x: Rows, resp: Floats, seen: Vector, k: int, concentration: Concentration) -> TopicBelief:
     mass = (resp * seen[:, None]).astype(x.dtype)
     nothing = np.zeros(1 if concentration == "shared" else k)
     model = KappaModel("quadrature", moment_kappa_prior(x, mass, k), concentration, nothing, nothing)
-    return Belief(moment_prior(x, mass, k), model)
+    return TopicBelief(moment_prior(x, mass, k), model)
 
 
 def _check(x: Rows, bags: csr_array, resp: Floats, k: int, alpha: float) -> None:

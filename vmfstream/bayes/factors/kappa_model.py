@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_factor, point_factor
 from vmfstream.bayes.factors.empirical_bayes import learned_kappa_prior
 from vmfstream.directional.bessel import largest_resultant
-
-Concentration: TypeAlias = Literal["shared", "own"]
+from vmfstream.mixtures.options import Concentration
 
 
 @dataclass(frozen=True, slots=True, eq=False)

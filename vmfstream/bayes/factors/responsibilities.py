@@ -18,7 +18,7 @@ from vmfstream.directional.kernels import dots
 from vmfstream.mixtures.columns import directed, softmax_rows
 from vmfstream.mixtures.seeding import one_hot
 
-Assignment: TypeAlias = Literal["soft", "hard"]
+SoftOrHard: TypeAlias = Literal["soft", "hard"]
 
 
 def weighted(resp: Floats, mass: Vector | None) -> Floats:
@@ -78,7 +78,7 @@ def assigned(
     gamma: Vector,
     kappa: KappaFactor,
     log_weights: Vector,
-    assignment: Assignment = "soft",
+    assignment: SoftOrHard = "soft",
     *,
     mass: Vector | None = None,
     threads: int = 1,

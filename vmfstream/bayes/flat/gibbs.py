@@ -20,10 +20,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from vmfstream.arrays import Floats, Labels, Rows, Vector
+from vmfstream.arrays import ClusterLabels, Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.directions import natural_vectors
-from vmfstream.bayes.factors.kappa_model import Concentration
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid, metropolis, resultant
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
@@ -31,6 +30,7 @@ from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.vmf import sample
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
+from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.progress import swept
 
@@ -48,7 +48,7 @@ class GibbsFit:
     ``rho`` (k,) are the beliefs given these frequencies and the mean concentration, for prediction.
     """
 
-    labels: Labels
+    labels: ClusterLabels
     kappas: Vector
     pis: Vector
     trace: Vector
@@ -61,7 +61,7 @@ class GibbsFit:
 
 def fit(
     x: Rows,
-    labels0: Labels,
+    labels0: ClusterLabels,
     k: int,
     prior: Prior,
     *,
@@ -110,7 +110,7 @@ def fit(
     if kappa is None and kappa_prior is None:
         raise ValueError("kappa_prior is needed to draw kappa; got None")
     state = _GibbsState(x, labels0, k, prior, kappa_prior, kappa, concentration)
-    kept: list[tuple[Labels, Vector, Vector]] = []
+    kept: list[tuple[ClusterLabels, Vector, Vector]] = []
     trace = []
     for sweep in range(burn_in + draws):
         if collapsed:
@@ -127,7 +127,7 @@ def fit(
     return _gathered(state, kept, np.array(trace))
 
 
-def conditionals(x: Rows, labels: Labels, k: int, prior: Prior, kappa: float | Vector) -> Vector:
+def conditionals(x: Rows, labels: ClusterLabels, k: int, prior: Prior, kappa: float | Vector) -> Vector:
     """P(z_i = k | all other labels, kappa), (N, k), weights and directions integrated out; zero without direction.
 
     Parameters
@@ -144,7 +144,7 @@ class _GibbsState:
     def __init__(
         self,
         x: Rows,
-        labels: Labels,
+        labels: ClusterLabels,
         k: int,
         prior: Prior,
         law: KappaPrior | None,
@@ -189,7 +189,7 @@ class _GibbsState:
         ratio = np.sqrt(self.square).sum() / max(self.nk.sum(), 1.0)
         return float(inv_bessel_ratio(self.x.shape[1], np.clip(ratio, R_MIN, R_MAX)))
 
-    def _swept(self, uniform: Vector, labels: Labels, probability: Vector) -> None:
+    def _swept(self, uniform: Vector, labels: ClusterLabels, probability: Vector) -> None:
         _sweep(
             *(self.x.indptr, self.x.indices, self.x.data, self.xx, self.xb, uniform, labels),
             *(self.s, self.nk, self.square, self.cross, self.c0, self.alpha, self.kappas, probability),
@@ -260,7 +260,7 @@ def _width(target: ConcentrationTarget, resultant: float) -> float:
     return float(np.sqrt(w @ (u - w @ u) ** 2))
 
 
-def _gathered(state: _GibbsState, kept: list[tuple[Labels, Vector, Vector]], trace: Vector) -> GibbsFit:
+def _gathered(state: _GibbsState, kept: list[tuple[ClusterLabels, Vector, Vector]], trace: Vector) -> GibbsFit:
     """Number the topics of all draws as in the best one, and summarise."""
     k = state.k
     best = kept[int(trace[-len(kept) :].argmax())][0]
@@ -290,7 +290,7 @@ def _sweep(
     xx: Vector,
     xb: Vector,
     uniform: Vector,
-    labels: Labels,
+    labels: ClusterLabels,
     s: Vector,
     nk: Vector,
     square: Vector,

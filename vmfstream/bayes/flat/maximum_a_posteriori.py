@@ -14,13 +14,14 @@ from scipy.special import gammaln, xlogy
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior, mode_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
-from vmfstream.bayes.factors.responsibilities import Assignment, total, weighted
+from vmfstream.bayes.factors.responsibilities import SoftOrHard, total, weighted
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
+from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.mixtures.steps import e_step
 from vmfstream.progress import swept
@@ -54,7 +55,7 @@ def fit_modes(
     *,
     concentration: Concentration = "shared",
     kappa_prior: KappaPrior | None = None,
-    assignment: Assignment = "soft",
+    assignment: SoftOrHard = "soft",
     mass: Vector | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,

@@ -23,9 +23,9 @@ from vmfstream.bayes.convergence import ConvergenceMonitor
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.factors.empirical_bayes import Hyperparameter, learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior, masked, moment_kappa_prior
-from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities, total, weighted
+from vmfstream.bayes.factors.responsibilities import SoftOrHard, assigned, responsibilities, total, weighted
 from vmfstream.bayes.factors.weights import (
     Dirichlet,
     DirichletWeights,
@@ -37,6 +37,7 @@ from vmfstream.bayes.factors.weights import (
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.mixtures.columns import column_dots, column_norms
 from vmfstream.mixtures.concentration import shared_concentration
+from vmfstream.mixtures.options import Concentration
 
 AT_REST = 1e-5
 """Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""
@@ -87,7 +88,7 @@ def fit(
     kappa_prior: KappaPrior | None = None,
     kappa0: ArrayLike | None = None,
     seen: tuple[ArrayLike, ArrayLike] = (0.0, 0.0),
-    assignment: Assignment = "soft",
+    assignment: SoftOrHard = "soft",
     learn: Collection[Hyperparameter] = (),
     weights: WeightsPrior | None = None,
     mass: Vector | None = None,
@@ -251,7 +252,7 @@ def _check(
         raise ValueError(f"prior.b must have the shape {(d,)} or {(d, kp)}; got {prior.b.shape}")
     for name, value, domain in (
         ("concentration", concentration, get_args(Concentration)),
-        ("assignment", assignment, get_args(Assignment)),
+        ("assignment", assignment, get_args(SoftOrHard)),
         *(("learn", name, get_args(Hyperparameter)) for name in learn),
     ):
         if value not in domain:

@@ -29,7 +29,7 @@ from vmfstream.bayes.factors.empirical_bayes import (
     learned_c0,
     learned_mean,
 )
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.responsibilities import responsibilities, total, weighted
 from vmfstream.bayes.factors.weights import DirichletWeights
 from vmfstream.bayes.hierarchical.node_directions import Branches, Scheme, evidence, renewed, rerooted
@@ -40,6 +40,7 @@ from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.em import best_of
+from vmfstream.mixtures.options import Concentration
 
 TREE_SWEEPS = 5
 """Sweeps of directions and concentrations for one of the labels: they cost less, and need more."""

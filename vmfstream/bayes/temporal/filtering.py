@@ -10,13 +10,14 @@ import numpy as np
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.beliefs import anchored
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import moment_kappa_prior
 from vmfstream.bayes.temporal.chain import convolve, next_slice_density
 from vmfstream.bayes.temporal.meanfield import Links, fit_chain, started
 from vmfstream.bayes.temporal.proportions import Proportions, proportions
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import directed
+from vmfstream.mixtures.options import Concentration
 
 
 @dataclass(frozen=True, slots=True, eq=False)

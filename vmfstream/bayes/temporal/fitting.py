@@ -13,7 +13,7 @@ from vmfstream.bayes.factors.beliefs import anchored
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.predictive import memberships
@@ -27,10 +27,11 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.mixtures.em import best_of
+from vmfstream.mixtures.options import Concentration
 
 Inference: TypeAlias = Literal["filter", "smoother", "meanfield"]
 
-Start: TypeAlias = Literal["all", "first"]
+TemporalStart: TypeAlias = Literal["all", "first"]
 
 PERSISTENCES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
 """Grid that a persistence is chosen from."""
@@ -62,7 +63,7 @@ class EvolutionOptions:
     kappa: KappaRule = "point"
     concentration: Concentration = "shared"
     alpha: float = 1.0
-    start: Start = "all"
+    start: TemporalStart = "all"
     learn: tuple[Hyperparameter, ...] = ()
     max_iter: int = 50
     tol: float = 1e-4

@@ -71,7 +71,7 @@ class SliceSums(NamedTuple):
         return cls(np.arange(len(s)), s)
 
 
-class Learnt(NamedTuple):
+class ColumnProducts(NamedTuple):
     """Products of columns (kp,) while a slice is added: of its sums with themselves, the belief before and the anchor.
 
     They are sum_w S_w^2, sum_w p_w S_w and sum_w B_w S_w.
@@ -178,7 +178,7 @@ class RunningBelief:
             out[:, self._pins.columns] += self._pins.vectors[sums.words]
         return out, cross
 
-    def learn(self, sums: SliceSums, weight: Vector, topics: NDArray[np.intp] | None = None) -> Learnt:
+    def learn(self, sums: SliceSums, weight: Vector, topics: NDArray[np.intp] | None = None) -> ColumnProducts:
         """Add the ``sums`` of a slice, each column times its ``weight`` (kp,).
 
         With ``topics`` the columns of this belief are those of the sums, (kp,).
@@ -186,7 +186,7 @@ class RunningBelief:
         if self._factor.min() < LEAST_FACTOR:
             self._m, self._factor = self._m * self._factor, np.ones(len(self._factor))
         to = weight, self._factor, self._anchor, self._m
-        learnt = Learnt(*(_add_words(*sums, *to) if topics is None else _add_columns(*sums, topics, *to)))
+        learnt = ColumnProducts(*(_add_words(*sums, *to) if topics is None else _add_columns(*sums, topics, *to)))
         if self._pins is not None:
             columns, vectors = self._pins
             learnt.anchor[columns] += column_dots(vectors[sums.words], sums.s[:, columns])
@@ -217,7 +217,7 @@ LEAST_FACTOR = 1e-100
 def _add_words(
     words: NDArray[np.intp], s: Floats, weight: Vector, factor: Vector, anchor: Vector, m: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """Add S, its columns times ``weight``, to the columns of ``m`` times ``factor``; return the fields of `Learnt`."""
+    """Add S, its columns times ``weight``, to the columns of ``m`` times ``factor``; return a `ColumnProducts`."""
     kp = m.shape[1]
     own, before, along, scale = np.zeros(kp), np.zeros(kp), np.zeros(kp), weight / factor
     for place in range(len(words)):

@@ -154,7 +154,7 @@ class Doubt:
         return bool((doubtful & lacking)[:end].any())
 
 
-class Decision(IntEnum):
+class Verdict(IntEnum):
     """What is done with a message: left for a later epoch, learnt, or rejected for one of three reasons."""
 
     DEFER = 0
@@ -164,20 +164,20 @@ class Decision(IntEnum):
     UNDECODED = 4
 
 
-class Columns(NamedTuple):
+class MessageColumns(NamedTuple):
     """Consecutive messages: their slices (N,), `NO_DOCUMENT` where there is none, and digests of their ids (N,)."""
 
     slice: NDArray[np.int64]
     digest: NDArray[np.uint64]
 
-    def between(self, low: int, high: int) -> Columns:
+    def between(self, low: int, high: int) -> MessageColumns:
         """Return the messages from ``low`` up to before ``high``."""
-        return Columns(self.slice[low:high], self.digest[low:high])
+        return MessageColumns(self.slice[low:high], self.digest[low:high])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Admission:
-    """A `Decision` for each message, (N,) int8, and what follows from them.
+    """A `Verdict` for each message, (N,) int8, and what follows from them.
 
     The first ``taken`` messages are consumed, ``learnt`` of them documents to learn, of which ``late`` belong to slices
     that were closed before; ``characters`` is the sum of the lengths of all learnt. ``next_slice`` is the slice of the
@@ -192,15 +192,15 @@ class Admission:
     characters: int = 0
 
 
-def columns_of(documents: Documents, slicing: Slicing) -> Columns:
+def columns_of(documents: Documents, slicing: Slicing) -> MessageColumns:
     """Return what `admit` needs of decoded messages."""
     index = np.zeros(len(documents), np.int64) if slicing.documents else slicing.indices(documents.time)
     index[list(documents.rejected)] = NO_DOCUMENT
-    return Columns(index, np.array(digests(documents.id), np.uint64))
+    return MessageColumns(index, np.array(digests(documents.id), np.uint64))
 
 
 def admit(
-    columns: Columns,
+    columns: MessageColumns,
     open_slice: int,
     slicing: Slicing,
     doubt: Doubt,
@@ -235,10 +235,10 @@ def admit(
         refused &= ~doubt.believed(columns.slice, after)
     later = np.flatnonzero((ahead > 0) & ~refused)
     end = int(later[0]) if len(later) else len(known)
-    decision = np.full(len(known), Decision.LEARN, np.int8)
-    decision[~known] = Decision.UNDECODED
-    decision[ahead > 0] = Decision.TOO_FAR_AHEAD
-    candidates = np.flatnonzero(decision[:end] == Decision.LEARN)
+    decision = np.full(len(known), Verdict.LEARN, np.int8)
+    decision[~known] = Verdict.UNDECODED
+    decision[ahead > 0] = Verdict.TOO_FAR_AHEAD
+    candidates = np.flatnonzero(decision[:end] == Verdict.LEARN)
     sizes = np.zeros(len(candidates), np.int64) if lengths is None else lengths[candidates]
     most = min(documents, int(np.searchsorted(np.cumsum(sizes), characters)) + 1, len(candidates))
     if recent.all_new(columns.digest[candidates[:most]]):
@@ -252,15 +252,15 @@ def admit(
             candidates.tolist(), columns.digest[candidates].tolist(), sizes.tolist(), strict=True
         ):
             if recent.seen(digest):
-                decision[i] = Decision.REPEATED
+                decision[i] = Verdict.REPEATED
                 continue
             learnt += 1
             size += own
             if learnt >= documents or size >= characters:
                 end, limited = i + 1, True
                 break
-    decision[end:] = Decision.DEFER
-    late = int(np.count_nonzero((decision == Decision.LEARN) & (ahead < 0)))
+    decision[end:] = Verdict.DEFER
+    late = int(np.count_nonzero((decision == Verdict.LEARN) & (ahead < 0)))
     next_slice = int(columns.slice[end]) if len(later) and not limited else None
     return Admission(decision, end, learnt, late, next_slice, size)
 
@@ -270,17 +270,17 @@ def separated(
 ) -> tuple[Documents, list[Rejected]]:
     """Return the documents to learn and the rejected messages, each in their order.
 
-    ``decision`` (N,) is a `Decision` for each of ``documents``. ``slicing`` and ``open_slice`` tell by how many slices
+    ``decision`` (N,) is a `Verdict` for each of ``documents``. ``slicing`` and ``open_slice`` tell by how many slices
     a document is too far ahead.
     """
-    learnt = np.flatnonzero(decision == Decision.LEARN)
+    learnt = np.flatnonzero(decision == Verdict.LEARN)
     rejected: list[Rejected] = []
-    for at in np.flatnonzero(decision > Decision.LEARN).tolist():
-        if decision[at] == Decision.UNDECODED:
+    for at in np.flatnonzero(decision > Verdict.LEARN).tolist():
+        if decision[at] == Verdict.UNDECODED:
             rejected.append(documents.rejected[at])
             continue
         document = documents[at]
-        if decision[at] == Decision.TOO_FAR_AHEAD:
+        if decision[at] == Verdict.TOO_FAR_AHEAD:
             far = "far ahead of the others"
             if open_slice != NOT_BEGUN:
                 far = f"{slicing.index(document.time) - open_slice} slices ahead of the open one"

@@ -18,7 +18,7 @@ from vmfstream.records import DocumentRows, Documents, texts_of
 from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder, WordCounting
 
-Score: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
+ScoreDocuments: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
 """Scores documents, of which so many first ones are kept; returns the sums to be added, None if the model has them."""
 
 
@@ -90,7 +90,7 @@ class BatchResult:
 def learn_batch(
     documents: Documents,
     encoder: DocumentEncoder,
-    score: Score | None,
+    score: ScoreDocuments | None,
     keep: int,
     sampling: Sampling,
     novel: int,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vmfstream.engine.loop.admission import NOT_BEGUN, Doubt, admit, separated
 from vmfstream.engine.loop.learning import learn_batch
-from vmfstream.engine.loop.reading import Chunk, Reader, reader_of
+from vmfstream.engine.loop.reading import Chunk, ChunkReader, reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.state import EngineState
 from vmfstream.online.state import Rows
@@ -45,7 +45,7 @@ class LocalBatches:
         settings: EngineSettings,
         assigned: Assigned | None = None,
         in_stories: Assigned | None = None,
-        reading: Reader | None = None,
+        reading: ChunkReader | None = None,
     ) -> None:
         self._settings, self._assigned, self._in_stories = settings, assigned, in_stories
         self._reader = reader_of(source, codec, settings) if reading is None else reading

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.admission import Columns, columns_of
+from vmfstream.engine.loop.admission import MessageColumns, columns_of
 from vmfstream.engine.loop.embedding import EmbeddingCodec
 from vmfstream.engine.loop.settings import EngineSettings
 from vmfstream.engine.loop.slices import Slicing
@@ -39,7 +39,7 @@ class Chunk:
     """
 
     documents: Documents
-    columns: Columns
+    columns: MessageColumns
     lengths: NDArray[np.int64]
 
     @classmethod
@@ -51,14 +51,16 @@ class Chunk:
     @classmethod
     def none(cls) -> Chunk:
         """Return a chunk without messages."""
-        return cls(Documents.of(()), Columns(np.zeros(0, np.int64), np.zeros(0, np.uint64)), np.zeros(0, np.int64))
+        return cls(
+            Documents.of(()), MessageColumns(np.zeros(0, np.int64), np.zeros(0, np.uint64)), np.zeros(0, np.int64)
+        )
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def joined(self, other: Chunk) -> Chunk:
         """Return these messages and those of another chunk."""
-        columns = Columns(*(np.concatenate(pair) for pair in zip(self.columns, other.columns, strict=True)))
+        columns = MessageColumns(*(np.concatenate(pair) for pair in zip(self.columns, other.columns, strict=True)))
         lengths = np.concatenate([self.lengths, other.lengths])
         return Chunk(Documents.concat([self.documents, other.documents]), columns, lengths)
 
@@ -74,13 +76,13 @@ def decoded(codec: Codec | ColumnCodec, messages: Sequence[Message]) -> Document
     return Documents.of([codec.decode(message) for message in messages])
 
 
-class Reader(Protocol):
+class ChunkReader(Protocol):
     """Returns the messages of a source in their order; entered while a run goes on, or before.
 
     Messages that a run has not taken are returned first by the next one. To enter it again changes nothing.
     """
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> ChunkReader:
         """Begin to read."""
         ...
 
@@ -102,7 +104,7 @@ class Reader(Protocol):
         ...
 
 
-def reader_of(source: Source, codec: Codec | ColumnCodec, settings: EngineSettings) -> Reader:
+def reader_of(source: Source, codec: Codec | ColumnCodec, settings: EngineSettings) -> ChunkReader:
     """Read from ``source`` and let ``codec`` decode; a thread reads ahead if the ``settings`` say so."""
     most = settings.batch_documents
     if settings.ahead:

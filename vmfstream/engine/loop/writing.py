@@ -30,7 +30,7 @@ MAX_BYTES = 2**26
 """Bytes of states that may wait while a transaction goes on."""
 
 
-class Task(NamedTuple):
+class WriteTask(NamedTuple):
     """An epoch to be written, and what is called once it is."""
 
     commit: Commit
@@ -61,8 +61,8 @@ class Writer:
     def __init__(self, store: Store, *, in_thread: bool, pause_factor: float = PAUSE_FACTOR) -> None:
         self._store, self._in_thread, self._pause_factor = store, in_thread, pause_factor
         self._pool: Executor = _CallingThread()
-        self._waiting: list[Task] = []
-        self._open: tuple[Sequence[Task], Future[float]] | None = None
+        self._waiting: list[WriteTask] = []
+        self._open: tuple[Sequence[WriteTask], Future[float]] | None = None
         self._due = 0.0
 
     def __enter__(self) -> Writer:
@@ -81,7 +81,7 @@ class Writer:
 
         A store that is locked is tried again until ``stop()`` is true; then StoreLocked is raised.
         """
-        self._waiting.append(Task(commit, written))
+        self._waiting.append(WriteTask(commit, written))
         if len(self._waiting) > MAX_EPOCHS or sum(task.bytes for task in self._waiting) > MAX_BYTES:
             self._wait(stop)
             urgent = True
@@ -104,10 +104,10 @@ class Writer:
             if not wait:
                 return
 
-    def _begin(self, tasks: Sequence[Task]) -> None:
+    def _begin(self, tasks: Sequence[WriteTask]) -> None:
         self._open = tasks, self._pool.submit(self._transact, tasks)
 
-    def _transact(self, tasks: Sequence[Task]) -> float:
+    def _transact(self, tasks: Sequence[WriteTask]) -> float:
         """Write, and return when the next transaction may begin."""
         began = time.monotonic()
         self._store.commit(*(task.commit for task in tasks))

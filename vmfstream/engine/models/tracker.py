@@ -19,7 +19,7 @@ from vmfstream.stages import timed
 
 if TYPE_CHECKING:
     from vmfstream.online.partial_sums import PartialSums, SliceProgress
-    from vmfstream.online.results import SliceResult, StepInfo, TopicView
+    from vmfstream.online.results import SliceResult, StepInfo, TrackedTopics
 
 MOST_DOCUMENTS = 500
 """Most documents of a slice that the temperature is fitted to."""
@@ -164,13 +164,13 @@ class TrackerModel:
             isotropy=_isotropy(state, result),
         )
 
-    def describe(self) -> TopicView | None:
+    def describe(self) -> TrackedTopics | None:
         """Return the topics in the middle of the open slice."""
         from vmfstream.online.reading import current
 
         return None if self.state is None else current(self.state)
 
-    def smoothed(self) -> Sequence[TopicView]:
+    def smoothed(self) -> Sequence[TrackedTopics]:
         """Return the topics of the slices in the window, given all documents."""
         from vmfstream.online.reading import smoothed
 

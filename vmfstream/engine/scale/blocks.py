@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.chunked import tree_reduce
-from vmfstream.engine.loop.admission import Columns, columns_of, separated
-from vmfstream.engine.loop.learning import BatchResult, Score, learn_batch
+from vmfstream.engine.loop.admission import MessageColumns, columns_of, separated
+from vmfstream.engine.loop.learning import BatchResult, ScoreDocuments, learn_batch
 from vmfstream.engine.loop.reading import decoded
 from vmfstream.engine.loop.sample import Sampling
 from vmfstream.engine.loop.slices import Slicing
@@ -27,7 +27,7 @@ from vmfstream.text.encoders import WorkerEncoder
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RangeReading:
     """How messages are read and decoded; ``limit`` are the bytes after which a range is read no further."""
 
     reader: RangeReader
@@ -55,14 +55,14 @@ class RangeSummary:
 
     wanted: Range
     offset: NDArray[np.int64]
-    columns: Columns
+    columns: MessageColumns
     next: int
     lowest_cosine: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeDecision:
-    """A `vmfstream.engine.loop.admission.Decision` per message, (N,); the first ``keep`` learnt documents are kept."""
+    """A `vmfstream.engine.loop.admission.Verdict` per message, (N,); the first ``keep`` learnt documents are kept."""
 
     decision: NDArray[np.int8]
     keep: int
@@ -123,7 +123,7 @@ class BlockResult:
     rejected: list[Rejected]
 
 
-def read_block(reading: Reading, ranges: Sequence[Range]) -> list[DecodedRange]:
+def read_block(reading: RangeReading, ranges: Sequence[Range]) -> list[DecodedRange]:
     """Read and decode ranges."""
     block = []
     for wanted in ranges:
@@ -132,7 +132,7 @@ def read_block(reading: Reading, ranges: Sequence[Range]) -> list[DecodedRange]:
     return block
 
 
-def summaries(reading: Reading, block: Sequence[DecodedRange]) -> list[RangeSummary]:
+def summaries(reading: RangeReading, block: Sequence[DecodedRange]) -> list[RangeSummary]:
     """Return what the driver needs to admit documents."""
     return [_summary(reading.slicing, one) for one in block]
 
@@ -178,7 +178,7 @@ def learn_block(
     return BlockResult(packed, encoder.tally(task.encoder_state), rejected)
 
 
-def _scorer(prediction: Prediction, so_far: Any) -> Score:
+def _scorer(prediction: Prediction, so_far: Any) -> ScoreDocuments:
     def score(x: Rows, keep: int) -> tuple[Scores, Sums]:
         return prediction.score(x, so_far, keep)
 

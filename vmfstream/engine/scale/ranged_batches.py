@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.chunked import blocks, tree_reduce
-from vmfstream.engine.loop.admission import NOT_BEGUN, Decision, Doubt, admit
+from vmfstream.engine.loop.admission import NOT_BEGUN, Doubt, Verdict, admit
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.state import EngineState
@@ -34,8 +34,8 @@ from vmfstream.engine.scale.blocks import (
     BlockResult,
     EpochTask,
     RangeDecision,
+    RangeReading,
     RangeSummary,
-    Reading,
     SliceTask,
     learn_block,
     read_block,
@@ -97,7 +97,7 @@ class RangedBatches:
         self._ranged: Ranged = source
         self._settings, self._executor, self._make_encoder = settings, executor, make_encoder
         self._size = range_messages or max(RANGE_MESSAGES, -(-settings.epoch_documents // MOST_RANGES))
-        self._reading = Reading(source.reader(), codec, settings.slices, RANGE_BYTES)
+        self._reading = RangeReading(source.reader(), codec, settings.slices, RANGE_BYTES)
         self._waiting: dict[str, int] = {}
         self._task: Any = None  # the slice's task, where the workers have it
 
@@ -266,7 +266,7 @@ class RangedBatches:
         for one, after in zip(seen, following, strict=True):
             part = one.wanted.part
             if part in stopped:
-                decisions.append(np.full(len(one.offset), Decision.DEFER, np.int8))
+                decisions.append(np.full(len(one.offset), Verdict.DEFER, np.int8))
                 learnt.append(0)
                 continue
             admission = admit(one.columns, open_slice, slicing, doubt, position.recent, after=after)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
-from vmfstream.runfile.queries.decisions import DecisionFrame, Decisions
+from vmfstream.runfile.queries.base import Bools, Ints, Texts, Times, kept
+from vmfstream.runfile.queries.decisions import DecisionFrame, DecisionQueries
 from vmfstream.runfile.queries.documents import (
     DocumentChoice,
     DocumentCountFrame,
     DocumentFrame,
-    Documents,
+    DocumentQueries,
     ListedFrame,
     NovelFrame,
     OutboxFrame,
@@ -18,13 +18,20 @@ from vmfstream.runfile.queries.documents import (
     Rejections,
     RepresentativeFrame,
 )
-from vmfstream.runfile.queries.progress import Counts, EpochFrame, Newest, OpenSlice, Progress, RunStatus
-from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
+from vmfstream.runfile.queries.progress import (
+    EpochFrame,
+    MessageCounts,
+    Newest,
+    OpenSliceCounts,
+    ProgressQueries,
+    RunStatus,
+)
+from vmfstream.runfile.queries.snapshots import SnapshotFrame, SnapshotQueries, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.stories import (
-    Stories,
     StoryDocumentFrame,
     StoryEventFrame,
     StoryFrame,
+    StoryQueries,
     StoryWordFrame,
     trend_word,
 )
@@ -41,7 +48,7 @@ from vmfstream.runfile.queries.topics import (
     SliceFrame,
     TemperatureFrame,
     TopicFrame,
-    Topics,
+    TopicQueries,
     UncertaintyFrame,
     WordCodes,
     WordFrame,
@@ -56,20 +63,19 @@ __all__ = [
     "AngleFrame",
     "Bools",
     "ClosedSlice",
-    "Counts",
     "DecisionFrame",
     "DocumentChoice",
     "DocumentCountFrame",
     "DocumentFrame",
     "EpochFrame",
     "EventFrame",
-    "Floats",
     "Ints",
     "ListedFrame",
+    "MessageCounts",
     "NameFrame",
     "Newest",
     "NovelFrame",
-    "OpenSlice",
+    "OpenSliceCounts",
     "OutboxFrame",
     "PhraseFrame",
     "QualityFrame",
@@ -102,7 +108,7 @@ __all__ = [
 ]
 
 
-class Reader(Progress, Topics, Decisions, Documents, Snapshots, Stories):
+class Reader(ProgressQueries, TopicQueries, DecisionQueries, DocumentQueries, SnapshotQueries, StoryQueries):
     """Query a run file, also while another process is writing it.
 
     A file of an older format is brought up to date first, if nobody writes it.

@@ -19,7 +19,6 @@ from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.schema import check
 
 Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Texts: TypeAlias = NDArray[np.object_]
 Times: TypeAlias = NDArray[np.datetime64]

@@ -30,7 +30,7 @@ class DecisionFrame:
     undone_by: Ints
 
 
-class Decisions(RunFileQueries):
+class DecisionQueries(RunFileQueries):
     """Queries of decisions."""
 
     def decisions(self) -> DecisionFrame:

@@ -12,10 +12,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.arrays import ArrowStream
+from vmfstream.arrays import ArrowStream, Vector
 from vmfstream.errors import InputError
 from vmfstream.runfile.connection import explain
-from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times, unmasked
+from vmfstream.runfile.queries.base import Ints, RunFileQueries, Texts, Times, unmasked
 from vmfstream.runfile.queries.topics import Reading
 
 
@@ -31,11 +31,11 @@ class DocumentFrame:
     time: Times
     slice: Ints
     topic: Ints
-    probability: Floats
+    probability: Vector
     second: Ints
-    second_probability: Floats
+    second_probability: Vector
     story: Ints
-    novelty: Floats
+    novelty: Vector
     smoothed_topic: Ints
     smoothed_story: Ints
     text: Texts
@@ -52,7 +52,7 @@ class ListedFrame:
     time: Times
     slice: Ints
     topic: Ints
-    probability: Floats
+    probability: Vector
     story: Ints
     text: Texts
 
@@ -171,9 +171,9 @@ class OutboxFrame:
     part: Texts
     offset: Ints
     topic: Ints
-    probability: Floats
+    probability: Vector
     story: Ints
-    novelty: Floats
+    novelty: Vector
     words: Texts
     """The strongest words of the topic by then, joined by blanks; None without a topic."""
 
@@ -188,7 +188,7 @@ class RepresentativeFrame:
     id: Texts
     title: Texts
     time: Times
-    score: Floats
+    score: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +200,7 @@ class NovelFrame:
     id: Texts
     title: Texts
     time: Times
-    novelty: Floats
+    novelty: Vector
     topic: Ints
     story: Ints
 
@@ -233,7 +233,7 @@ class Rejections:
         return first, self.total - sum(first.values())
 
 
-class Documents(RunFileQueries):
+class DocumentQueries(RunFileQueries):
     """Queries of single documents."""
 
     def documents(

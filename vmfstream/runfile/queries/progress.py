@@ -8,9 +8,10 @@ from datetime import datetime
 import duckdb
 import numpy as np
 
+from vmfstream.arrays import Vector
 from vmfstream.folders import source_name
 from vmfstream.runfile.lease import holder
-from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts
+from vmfstream.runfile.queries.base import Ints, RunFileQueries, Texts
 from vmfstream.runfile.stored_decisions import RUN_NAME
 
 
@@ -24,7 +25,7 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class MessageCounts:
     """Documents learnt, those of them whose slice was closed when they came, and messages that were rejected."""
 
     documents: int
@@ -62,14 +63,14 @@ class RunStatus:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OpenSlice:
+class OpenSliceCounts:
     """The slice that is not closed yet: its documents so far, in total and by topic."""
 
     slice: int
     label: str
     n: int
     topic: Ints
-    documents: Floats
+    documents: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,13 +84,13 @@ class EpochFrame:
     rejected: Ints
     late: Ints
     empty: Ints
-    oov_rate: Floats
-    prequential: Floats
-    seconds: Floats
+    oov_rate: Vector
+    prequential: Vector
+    seconds: Vector
     lag: Ints
 
 
-class Progress(RunFileQueries):
+class ProgressQueries(RunFileQueries):
     """Queries of the progress of a run."""
 
     def meta(self) -> dict[str, str]:
@@ -118,7 +119,7 @@ class Progress(RunFileQueries):
             from late"""
         return RunStatus(*self._rows(query)[0])
 
-    def open_slice(self) -> OpenSlice | None:
+    def open_slice(self) -> OpenSliceCounts | None:
         """Return the slice that the newest epoch left open, or None."""
         query = """
             with late as (select max(epoch) as epoch, arg_max(slice, epoch) as slice from epoch)
@@ -132,16 +133,16 @@ class Progress(RunFileQueries):
         index, label, n, *_ = rows[0]
         known = [(topic, documents or 0.0) for *_, topic, documents in rows if topic is not None]
         topics, documents = zip(*known, strict=True) if known else ((), ())
-        return OpenSlice(index, label, n, np.array(topics, np.int64), np.array(documents, np.float64))
+        return OpenSliceCounts(index, label, n, np.array(topics, np.int64), np.array(documents, np.float64))
 
     def epochs(self) -> EpochFrame:
         """Return the epochs."""
         return self._frame(EpochFrame, "from epoch order by epoch")
 
-    def counts(self) -> Counts:
+    def counts(self) -> MessageCounts:
         """Return how many documents were learnt, how many of them late, and how many messages were rejected."""
         query = "select coalesce(sum(n), 0)::bigint, coalesce(sum(late), 0)::bigint, coalesce(sum(rejected), 0)::bigint"
-        return Counts(*self._rows(f"{query} from epoch")[0])
+        return MessageCounts(*self._rows(f"{query} from epoch")[0])
 
     def cut_epochs(self) -> int:
         """Return how many epochs ended before they were full, though their slice went on: by the clock or by a stop.

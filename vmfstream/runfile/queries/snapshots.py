@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times
+from vmfstream.arrays import Vector
+from vmfstream.runfile.queries.base import Ints, RunFileQueries, Texts, Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,9 +22,9 @@ class SnapshotFrame:
     slice: Ints
     made: Times
     documents: Ints
-    bound: Floats
-    predicted: Floats
-    live: Floats
+    bound: Vector
+    predicted: Vector
+    live: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,10 +36,10 @@ class SnapshotTopicFrame:
     parent: Ints
     level: Ints
     topic: Ints
-    n: Floats
-    share: Floats
-    tightness: Floats
-    certainty: Floats
+    n: Vector
+    share: Vector
+    tightness: Vector
+    certainty: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +50,10 @@ class SnapshotWordFrame:
     node: Ints
     rank: Ints
     word: Texts
-    weight: Floats
+    weight: Vector
 
 
-class Snapshots(RunFileQueries):
+class SnapshotQueries(RunFileQueries):
     """Queries of snapshots."""
 
     def snapshots(self) -> SnapshotFrame:

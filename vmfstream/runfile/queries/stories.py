@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times
+from vmfstream.arrays import Vector
+from vmfstream.runfile.queries.base import Bools, Ints, RunFileQueries, Texts, Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +23,7 @@ class StoryFrame:
     last: Times
     size: Ints
     topic: Ints
-    trend: Floats
+    trend: Vector
     ended: Bools
     title: Texts
     merged_into: Ints
@@ -35,7 +36,7 @@ class StoryWordFrame:
     story: Ints
     rank: Ints
     word: Texts
-    weight: Floats
+    weight: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,7 @@ class StoryDocumentFrame:
     id: Texts
     title: Texts
     time: Times
-    score: Floats
+    score: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +61,7 @@ class StoryEventFrame:
     story: Ints
     size: Ints
     other: Ints
-    evidence: Floats
+    evidence: Vector
 
 
 RISING = 2.0
@@ -90,7 +91,7 @@ def trend_word(trend: float, ended: bool, merged_into: int = -1) -> str:
     return "rising" if trend >= RISING else "falling" if trend <= -RISING else "steady"
 
 
-class Stories(RunFileQueries):
+class StoryQueries(RunFileQueries):
     """Queries of stories; runs without stories have none."""
 
     def stories(self, top: int | None = None) -> StoryFrame:

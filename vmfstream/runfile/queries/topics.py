@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from duckdb import DuckDBPyConnection
 
-from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times, unmasked
+from vmfstream.arrays import Vector
+from vmfstream.runfile.queries.base import Bools, Ints, RunFileQueries, Texts, Times, unmasked
 from vmfstream.text.sketch import SIZE
 from vmfstream.text.topic_names import JOINT
 
@@ -31,7 +32,7 @@ class SliceFrame:
     begins: Times
     ends: Times
     n: Ints
-    predicted: Floats
+    predicted: Vector
     warm_up: Bools
 
 
@@ -41,14 +42,14 @@ class TopicFrame:
 
     slice: Ints
     topic: Ints
-    n: Floats
-    share: Floats
-    kappa: Floats
-    gamma: Floats
-    tightness: Floats
-    certainty: Floats
-    drift_angle: Floats
-    drift_angle_error: Floats
+    n: Vector
+    share: Vector
+    kappa: Vector
+    gamma: Vector
+    tightness: Vector
+    certainty: Vector
+    drift_angle: Vector
+    drift_angle_error: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +59,7 @@ class AngleFrame:
     slice: Ints
     topic: Ints
     other: Ints
-    degrees: Floats
+    degrees: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +68,7 @@ class SketchFrame:
 
     slice: Ints
     topic: Ints
-    numbers: Floats
+    numbers: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +79,7 @@ class WordFrame:
     topic: Ints
     rank: Ints
     word: Texts
-    weight: Floats
+    weight: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +90,7 @@ class PhraseFrame:
     topic: Ints
     rank: Ints
     phrase: Texts
-    weight: Floats
+    weight: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +101,7 @@ class WordCodes:
     topic: Ints
     rank: Ints
     word: Ints
-    weight: Floats
+    weight: Vector
     vocabulary: Texts
 
 
@@ -113,9 +114,9 @@ class UncertaintyFrame:
 
     slice: Ints
     topic: Ints
-    share_low: Floats
-    share_high: Floats
-    radius: Floats
+    share_low: Vector
+    share_high: Vector
+    radius: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,11 +128,11 @@ class QualityFrame:
 
     slice: Ints
     topic: Ints
-    share: Floats
-    npmi: Floats
-    c_v: Floats
-    diversity: Floats
-    isotropy: Floats
+    share: Vector
+    npmi: Vector
+    c_v: Vector
+    diversity: Vector
+    isotropy: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +160,7 @@ class TemperatureFrame:
     """Softmax temperatures of topic probabilities, see `vmfstream.records.SliceReport`; NaN where there is none."""
 
     slice: Ints
-    temperature: Floats
+    temperature: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,9 +172,9 @@ class EventFrame:
     kind: Texts
     topic: Ints
     other: Ints
-    value: Floats
-    evidence: Floats
-    chance: Floats
+    value: Vector
+    evidence: Vector
+    chance: Vector
     decision: Ints
 
 
@@ -193,7 +194,7 @@ class ClosedSlice:
     events: list[dict[str, Any]]
 
 
-class Topics(RunFileQueries):
+class TopicQueries(RunFileQueries):
     """Queries of topics over slices."""
 
     def slices(self) -> SliceFrame:

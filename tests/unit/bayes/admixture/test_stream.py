@@ -15,7 +15,7 @@ from vmfstream.bayes.admixture.stream import Averages, averaged, batches, begun,
 from vmfstream.bayes.admixture.topics import Likelihood
 from vmfstream.bayes.admixture.variational import AdmixtureFit
 from vmfstream.directional.bessel import inv_bessel_ratio
-from vmfstream.mixtures.sums import Sums
+from vmfstream.mixtures.sums import WeightedSums
 
 
 def first_fit(bayesian: bool = False, **options: Any) -> tuple[Vector, csr_array, AdmixtureFit]:
@@ -67,7 +67,7 @@ def test_few_vectors_do_not_sharpen_the_topics_of_a_stream() -> None:
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((30, 200))
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    sums = Sums(columns(noise.sum(axis=0)[None]), np.array([30.0]), np.array([30.0]))
+    sums = WeightedSums(columns(noise.sum(axis=0)[None]), np.array([30.0]), np.array([30.0]))
     stream = begun(first_fit()[2])
     assert stream.law.topics(sums, None).slope[0] < 10
     assert Likelihood().topics(sums, None).slope[0] > 30

@@ -16,7 +16,7 @@ from tests.unit.bayes.admixture.documents import columns, cut, planted
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.arrays import Vector
 from vmfstream.bayes.admixture import loops, variational
-from vmfstream.bayes.admixture.topics import Belief, Likelihood, Topics, joined, point_topics
+from vmfstream.bayes.admixture.topics import Likelihood, TopicBelief, Topics, joined, point_topics
 from vmfstream.bayes.admixture.variational import directed_bags
 from vmfstream.bayes.factors.concentration import quadrature_factor
 from vmfstream.bayes.factors.directions import expected_cosines
@@ -27,7 +27,7 @@ from vmfstream.directional.kernels import padded
 from vmfstream.mixtures import steps
 from vmfstream.mixtures.concentration import own_concentration
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
-from vmfstream.mixtures.sums import Sums
+from vmfstream.mixtures.sums import WeightedSums
 
 
 def scores_of(x: Vector, topics: Topics) -> Vector:
@@ -281,7 +281,7 @@ def test_beliefs_approach_points_as_vectors_grow_in_number() -> None:
     law = variational._believed(x, start, np.ones(len(x)), 3, "own")
     points = Likelihood().topics(sums, None)
     believed = law.topics(sums, law.topics(sums, None))
-    assert isinstance(law, Belief)
+    assert isinstance(law, TopicBelief)
     assert law.model.prior is not None
     assert believed.kappa.mean == pytest.approx(points.kappa.mean, rel=0.02)
     exact = quadrature_factor(8, sums.nk, expected_cosines(believed.f, believed.gamma, sums.s), law.model.prior)
@@ -293,7 +293,7 @@ def test_beliefs_approach_points_as_vectors_grow_in_number() -> None:
 
 def test_a_topic_without_vectors_keeps_its_direction() -> None:
     before = some_topics(3, 2, 8, 4.0)
-    sums = Sums(before.f * np.array([-5.0, 0.0] + [0.0] * 14), np.array([6.0, 0.0]), np.zeros(2))
+    sums = WeightedSums(before.f * np.array([-5.0, 0.0] + [0.0] * 14), np.array([6.0, 0.0]), np.zeros(2))
     after = Likelihood().topics(sums, before)
     assert after.f[:, 0] == pytest.approx(-before.f[:, 0])
     assert after.f[:, 1] == pytest.approx(before.f[:, 1])

@@ -15,10 +15,10 @@ from tests.data import golden_file
 from tests.tiers import first_of
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior
-from vmfstream.bayes.factors.kappa_model import Concentration
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.flat import gibbs
 from vmfstream.bayes.predictive import predictive
+from vmfstream.mixtures.options import Concentration
 
 CASES = json.loads(golden_file("tiny_gibbs.json").read_text())["cases"]
 

@@ -19,9 +19,9 @@ from tests.unit.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior, KappaRule, point_factor, quadrature_factor
 from vmfstream.bayes.factors.directions import expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.factors.empirical_bayes import learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior, moment_prior
-from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities
+from vmfstream.bayes.factors.responsibilities import SoftOrHard, assigned, responsibilities
 from vmfstream.bayes.factors.weights import expected_log_weights
 from vmfstream.bayes.flat.variational import divergence, elbo, fit
 from vmfstream.bayes.predictive import predictive, topic_densities
@@ -29,6 +29,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_u
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.concentration import own_concentration
 from vmfstream.mixtures.movmf import annealed_fit
+from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 
 WIDE = KappaPrior(5.0, 1e4)
@@ -129,7 +130,7 @@ def test_every_step_raises_the_bound(d: int, concentration: Concentration, rule:
 @pytest.mark.parametrize("assignment", ["soft", "hard"])
 @pytest.mark.parametrize("d", [4, 50, 2000])
 def test_every_step_raises_the_bound_when_hyperparameters_are_learnt(
-    d: int, assignment: Assignment, rule: KappaRule
+    d: int, assignment: SoftOrHard, rule: KappaRule
 ) -> None:
     k = 4
     x, _ = planted(d, d, k, 80, 0.4)

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from tests.unit.bayes.multilevel.conditionals import group_conditional, token_conditional
 from tests.unit.mixtures.planted import nmi
-from vmfstream.arrays import Labels, Vector
+from vmfstream.arrays import ClusterLabels, Vector
 from vmfstream.bayes.multilevel import contexts as mc
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
@@ -74,7 +74,7 @@ class Tiny:
         self.z, self.l = chain.groups.z.copy(), chain.content.l.copy()
         return chain
 
-    def log_joint(self, z: Labels, l: Labels, shares: Vector, *, with_contexts: bool = True) -> float:  # noqa: E741
+    def log_joint(self, z: ClusterLabels, l: ClusterLabels, shares: Vector, *, with_contexts: bool = True) -> float:  # noqa: E741
         """Given shares of all topics, new ones among them, alpha = .7 and v = 1.9."""
         alpha, v = 0.7, 1.9
         _, members = np.unique(z, return_counts=True)
@@ -177,7 +177,7 @@ def test_the_log_joint_is_that_of_the_model(kind: str, seed: int) -> None:
     assert chain.log_joint() == pytest.approx(tiny.log_joint(tiny.z, tiny.l, shares), abs=1e-9)
 
 
-def planted(rng: np.random.Generator, groups: int = 60, tokens: int = 40) -> tuple[csr_array, Vector, Labels]:
+def planted(rng: np.random.Generator, groups: int = 60, tokens: int = 40) -> tuple[csr_array, Vector, ClusterLabels]:
     """Three clusters over three topics of four words each, and a number that tells them apart."""
     y = np.arange(groups) % 3
     topics = np.kron(np.eye(3), np.full((1, 4), 0.25))
@@ -186,7 +186,7 @@ def planted(rng: np.random.Generator, groups: int = 60, tokens: int = 40) -> tup
     return csr_array(counts), (3.0 * y + 0.3 * rng.standard_normal(groups))[:, None], y
 
 
-def chain_of(kind: str, seed: int, contexts: bool = True) -> tuple[ml.Chain, Labels]:
+def chain_of(kind: str, seed: int, contexts: bool = True) -> tuple[ml.Chain, ClusterLabels]:
     rng = np.random.default_rng(seed)
     counts, numbers, y = planted(rng)
     if kind == "words":

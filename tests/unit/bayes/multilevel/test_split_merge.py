@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from tests.tiers import first_of
 from tests.unit.bayes.multilevel.test_sampler import CASES, Tiny, bag_density, direction_density, unit
-from vmfstream.arrays import Labels, Vector
+from vmfstream.arrays import ClusterLabels, Vector
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ETA, REST, SPREAD, Laws
 from vmfstream.bayes.multilevel.content import vector_content, word_content
@@ -28,13 +28,13 @@ def log_prior(shares: Vector) -> float:
     )
 
 
-def content_density(tiny: Tiny, tokens: Labels) -> float:
+def content_density(tiny: Tiny, tokens: ClusterLabels) -> float:
     if tiny.kind == "words":
         return bag_density(np.bincount(tiny.words[tokens], minlength=4), 0.3)
     return direction_density(tiny.vectors[tokens], tiny.vectors.sum(axis=0), 4.0, 0.7)
 
 
-def log_allotment(tiny: Tiny, token: Labels, second: Labels, share: float) -> float:
+def log_allotment(tiny: Tiny, token: ClusterLabels, second: ClusterLabels, share: float) -> float:
     """log of the probability of the halves, each token of the topic given those before it."""
     cluster, value = tiny.z[tiny.of], 0.0
     for t in range(2, len(token)):
@@ -48,7 +48,7 @@ def log_allotment(tiny: Tiny, token: Labels, second: Labels, share: float) -> fl
     return float(value)
 
 
-def log_share(tiny: Tiny, token: Labels, second: Labels, shares: Vector) -> float:
+def log_share(tiny: Tiny, token: ClusterLabels, second: ClusterLabels, shares: Vector) -> float:
     """log of the density of u: a Beta law of about the tables of both halves."""
     level, opened, cluster = V * shares.sum() / 2, [], tiny.z[tiny.of]
     for h in (0, 1):
