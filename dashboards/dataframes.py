@@ -86,7 +86,7 @@ _NEEDED = ("slices", "topics", "words")
 # what a missing column holds, by the kind of its frame's field; others must be there
 _KINDS: Mapping[str, tuple[str, Any]] = {
     "Ints": ("int64", None),
-    "Floats": ("float64", np.nan),
+    "Vector": ("float64", np.nan),
     "Bools": ("bool", False),
     "Texts": ("object", ""),
     "Times": ("datetime64[us]", np.datetime64("NaT")),
