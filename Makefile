@@ -28,8 +28,8 @@ test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproj
 test-all: $(VENV)/.installed-test chromium  ## everything that must hold: also programs, browser, Kafka, real data
 	@# beside the types, the demo compiles what the test processes and their programs would compile again each
 	$(MAKE) --no-print-directory -j2 lint lint-js demo
-	@# one process more than cores, since tests of brokers and browsers often wait; each kind stays in one of them
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder
+	@# two processes more than cores, since tests of brokers and browsers often wait; each kind stays in one of them
+	$(PYTEST) -n 4 --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test  ## format, mistakes and types
 	$(BIN)/ruff check .

@@ -52,6 +52,7 @@ def chromium() -> Iterator[Any]:
     options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(110)  # a page answers when it is drawn; the driver's own patience is 120 s
     driver.execute_cdp_cmd("Network.enable", {})
     closed(driver, True)
     yield driver
