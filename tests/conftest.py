@@ -38,8 +38,11 @@ MEANS = {
 }
 """What this machine lacks for the tests of a marker, empty if nothing."""
 
-LONG_FIRST = ("system/browser", "system/broker", "system", "corpus", "unit/bayes", "unit/estimators", "unit/mixtures")
-"""Folders in the order in which they begin; the others follow.
+LONG_FIRST = (
+    *("system/browser", "system/broker", "system/test_recovery", "unit/engine/test_schedules", "system", "corpus"),
+    *("unit/bayes", "unit/estimators", "unit/mixtures"),
+)
+"""Folders and files in the order in which they begin; the others follow.
 
 The last three are neighbours so that one process compiles what they share.
 """

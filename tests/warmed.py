@@ -8,9 +8,11 @@ from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.runfile import writer  # noqa: F401
 from vmfstream.runfile.memory import MemoryStore
 
-follow(
-    PlantedSource(PlantedStream(slices=12, documents_per_slice=20)),
-    FieldCodec(),
-    MemoryStore(),
-    RunSettings(topics=3, slices="month", threads=1, window=60),
-)
+store = MemoryStore()
+for slices in (12, 16):  # the second goes on where the first has ended, which restores its state
+    follow(
+        PlantedSource(PlantedStream(slices=slices, documents_per_slice=60)),
+        FieldCodec(),
+        store,
+        RunSettings(topics=6, slices="month", threads=1, window=400, living_topics=True),
+    )
