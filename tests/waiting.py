@@ -35,7 +35,7 @@ def wait_for(look: Callable[[], T], enough: Callable[[T], object], process: Any 
         if seen != before:
             moved = time.monotonic()
         elif gone:
-            raise AssertionError(f"the process ended at {seen!r}")
+            raise AssertionError(f"the process ended at {seen!r}{_last_words(process)}")
         elif time.monotonic() - moved > PATIENCE:
             raise AssertionError(f"nothing has moved for {PATIENCE:g} seconds, it stands at {seen!r}")
     return seen
@@ -51,3 +51,10 @@ def has_ended(process: Any) -> bool:
     if isinstance(process, subprocess.Popen):
         return process.poll() is not None
     return process is not None and process.exitcode is not None
+
+
+def _last_words(process: Any) -> str:
+    """Return the end of what an ended process wrote to standard error, if that is at hand."""
+    if not isinstance(process, subprocess.Popen) or process.stderr is None or process.stderr.closed:
+        return ""
+    return f", saying {process.communicate()[1][-2000:]!r}"
