@@ -54,7 +54,7 @@ def has_ended(process: Any) -> bool:
 
 
 def _last_words(process: Any) -> str:
-    """Return the end of what an ended process wrote to standard error, if that is at hand."""
+    """Return the end of what a process that has ended wrote to standard error, empty if nobody has kept that."""
     if not isinstance(process, subprocess.Popen) or process.stderr is None or process.stderr.closed:
         return ""
     return f", saying {process.communicate()[1][-2000:]!r}"

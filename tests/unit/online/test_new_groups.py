@@ -200,11 +200,8 @@ def test_documents_that_do_not_count_are_as_if_they_were_not_there() -> None:
 
 
 def test_what_a_search_remembers_changes_no_other() -> None:
-    recent, control, memory = (
-        known(noise(48, 4), around(0, 12, 5), around(1, 18, 3)),
-        known(noise(600, 6)),
-        SearchCache(),
-    )
+    recent, control = known(noise(48, 4), around(0, 12, 5), around(1, 18, 3)), known(noise(600, 6))
+    memory = SearchCache()
     rows = ScoredDocuments(csr_array(recent.x), recent.s), ScoredDocuments(csr_array(control.x), control.s)
     for raised in (0, 12):
         rows[0].s[48 : 48 + raised] += 1000.0
