@@ -47,6 +47,10 @@ class StoreLocked(VmfstreamError):
     """Another process holds the run file and did not release it in time, or is writing it."""
 
 
+class SourceAway(InputError):
+    """A source does not answer now; the same question may be answered later."""
+
+
 class WorkersLost(VmfstreamError):
     """Workers were lost together with results that only they had; the work can be repeated."""
 

@@ -88,7 +88,10 @@ class Ranged(Protocol):
     """What a source can do besides whose messages can be read in any order."""
 
     def extents(self, position: Position) -> Sequence[Range]:
-        """Return for every part what it holds from these offsets on, which may be nothing, in a fixed order."""
+        """Return for every part what it holds from these offsets on, which may be nothing, in a fixed order.
+
+        `SourceAway` is raised if it does not answer now.
+        """
         ...
 
     def reader(self) -> RangeReader:

@@ -12,7 +12,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import errors as kafka_errors
 
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, SourceAway
 
 CONNECT_MS = 10_000
 """Milliseconds for which a client tries to reach its cluster."""
@@ -21,6 +21,10 @@ FETCH_BYTES = 16 * 2**20
 """About how many bytes the cluster sends at once."""
 
 _REFUSED = "SaslAuthenticationFailed"
+_LASTING = f"{_REFUSED}|Handshake failed|verify failed"
+"""What the reasons say of failures that waiting does not end."""
+
+_NO_ANSWER = kafka_errors.KafkaTimeoutError, kafka_errors.KafkaConnectionError
 _LIBRARY = logging.getLogger("kafka")
 
 
@@ -54,13 +58,17 @@ class LastWarning(logging.Handler):
 def explain_errors(address: TopicAddress, options: ClientOptions, topic: str = "") -> Iterator[LastWarning]:
     """Turn errors of the client library into an InputError that says what to check.
 
-    ``address`` and ``options`` are those of the cluster that is asked; ``topic`` is named if it is known.
+    It is a SourceAway if there is no answer, which may come later. ``address`` and ``options`` are those of the cluster
+    that is asked; ``topic`` is named if it is known.
     """
     last_warning = LastWarning()
     try:
         yield last_warning
     except kafka_errors.KafkaError as error:
-        raise InputError(options.cleaned(_explain(error, address, options, last_warning.take(), topic))) from None
+        reason = last_warning.take() or str(error)
+        away = isinstance(error, _NO_ANSWER) and not re.search(_LASTING, reason)
+        kind = SourceAway if away else InputError
+        raise kind(options.cleaned(_explain(error, address, options, reason, topic))) from None
     except (OSError, ValueError, NotImplementedError) as error:  # certificates, missing decompressors
         raise InputError(options.cleaned(f"{address.url}: {error}")) from None
     finally:
@@ -139,9 +147,8 @@ def _opened(client: Any, address: TopicAddress, options: ClientOptions, **settin
 
 
 def _explain(
-    error: kafka_errors.KafkaError, address: TopicAddress, options: ClientOptions, warning: str, topic: str
+    error: kafka_errors.KafkaError, address: TopicAddress, options: ClientOptions, reason: str, topic: str
 ) -> str:
-    reason = f"{warning or error}"
     name = topic or ",".join(address.topics)
     if _REFUSED in reason or _REFUSED in type(error).__name__:
         return f"{address.url} does not accept user and password (SASL): {reason}"
@@ -155,7 +162,7 @@ def _explain(
         return f"no right to use topic {name} of {address.url}: {kind}; ask for it, or log in as another user"
     if isinstance(error, kafka_errors.UnknownTopicOrPartitionError):
         return f"there is no topic {name} at {address.url}"
-    if isinstance(error, kafka_errors.KafkaTimeoutError | kafka_errors.KafkaConnectionError):
+    if isinstance(error, _NO_ANSWER):
         return f"{address.url} does not answer: {reason}"
     return f"{address.url}: {type(error).__name__}: {reason}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -12,8 +13,10 @@ from kafka.errors import OffsetOutOfRangeError
 from vmfstream.connectors.kafka.client import explain_errors, open_consumer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 from vmfstream.connectors.kafka.partitions import RecordColumns
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, SourceAway
 from vmfstream.records import Message, Range
+
+log = logging.getLogger(__name__)
 
 _ALL = 10**9
 _PATIENCE_MS = 500
@@ -49,7 +52,7 @@ class KafkaRanges:
     def read(self, wanted: Range, limit: int) -> tuple[Sequence[Message], int]:
         """Return messages of a range, about ``limit`` bytes at most, and the offset after the last of them.
 
-        Waits while the cluster does not answer.
+        Waits while the cluster does not answer, also for the first connection.
 
         Raises
         ------
@@ -58,7 +61,7 @@ class KafkaRanges:
         """
         topic, _, number = wanted.part.rpartition(":")
         tp = TopicPartition(topic, int(number))
-        consumer = _consumer(self._address, _HashableOptions(self._options))
+        consumer = self._connected()
         messages: list[Message] = []
         size = 0
         with explain_errors(self._address, self._options):
@@ -80,6 +83,14 @@ class KafkaRanges:
                     return messages, messages[-1].offset + 1
                 size = int(total[-1]) if len(part) else size
         return messages, wanted.last
+
+    def _connected(self) -> KafkaConsumer:
+        """Return the connection of this process; a worker may begin while the cluster is away."""
+        while True:
+            try:
+                return _consumer(self._address, _HashableOptions(self._options))
+            except SourceAway as error:
+                log.warning("%s; waiting", error)
 
 
 class _HashableOptions:

@@ -34,6 +34,7 @@ OnGap: TypeAlias = Literal["fail", "earliest", "latest"]
 _ALL = 10**9
 _DISCOVERY_INTERVAL = 5.0  # seconds between two searches for new partitions
 _DELETED_AFTER = 15.0  # seconds after which a missing topic counts as deleted; a starting cluster may not know it yet
+_ANSWER_MS = 5_000  # milliseconds for an answer about what the topics hold
 _WARNING_INTERVAL = 30.0  # seconds between two warnings
 
 
@@ -164,13 +165,15 @@ class KafkaSource:
 
         Raises
         ------
+        SourceAway
+            If the cluster does not answer within 5 seconds.
         InputError
             As for `seek`, or if a topic was deleted.
         """
         if time.monotonic() - self._discovered > _DISCOVERY_INTERVAL:
             self._discover()
         self._log_warning()
-        self._seek_all(self._parts, position)
+        self._seek_all(self._parts, position, _ANSWER_MS)
         return [Range(part.name, part.next, part.end) for part in self._order]
 
     def reader(self) -> KafkaRanges:
@@ -272,11 +275,13 @@ class KafkaSource:
         if time.monotonic() - since > _DELETED_AFTER:
             raise InputError(f"the topic {topic} at {self.address.url} was deleted")
 
-    def _seek_all(self, parts: Mapping[TopicPartition, Partition], position: Position) -> None:
+    def _seek_all(
+        self, parts: Mapping[TopicPartition, Partition], position: Position, patience_ms: int | None = None
+    ) -> None:
         """Seek to a position, after checking that its messages still exist."""
         with explain_errors(self.address, self._options):
-            oldest = self._consumer.beginning_offsets(list(parts))
-            newest = self._consumer.end_offsets(list(parts))
+            oldest = self._consumer.beginning_offsets(list(parts), patience_ms)
+            newest = self._consumer.end_offsets(list(parts), patience_ms)
             for tp, part in parts.items():
                 offset = position.get(part.name, oldest[tp])
                 if not oldest[tp] <= offset <= newest[tp]:

@@ -6,7 +6,8 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import MESSAGE_TIME, FieldCodec
 from vmfstream.connectors.kafka.options import ClientOptions
 from vmfstream.connectors.kafka.source import KafkaSource, OnGap
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, SourceAway
 from vmfstream.protocols import Live, Source
-from vmfstream.records import Document, Message
+from vmfstream.records import Document, Message, Range
 
 pytestmark = pytest.mark.broker
 
@@ -319,3 +320,33 @@ def test_open_source_knows_kafka(topics: Topics, tmp_path: Path) -> None:
     topic.fill([{"n": 1}])
     with closing(open_source(topic.url)) as source:
         assert numbers(take(source, 1)) == [1]
+
+
+def test_ranges_wait_for_a_cluster_that_is_away(
+    broker: Broker, topics: Topics, opened: Opened, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A driver that asks while nobody answers is told, and a worker that begins meanwhile waits."""
+    topic = topics(1)
+    topic.fill([{"n": n} for n in range(5)])
+    source, whole = opened(topic), Range(f"{topic.name}:0", 0, 5)
+    monkeypatch.setattr("vmfstream.connectors.kafka.client.CONNECT_MS", 300)
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._ANSWER_MS", 300)
+    broker.kill()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            with pytest.raises(SourceAway, match="does not answer"):
+                source.extents({})
+            reading = pool.submit(source.reader().read, whole, 10**6)
+            wait_for(lambda: caplog.text.count("; waiting"), lambda told: told > 1)
+            assert not reading.done()
+        finally:
+            broker.start()
+    messages, end = reading.result()
+    assert (numbers(list(messages)), end) == ([0, 1, 2, 3, 4], 5)
+
+    def extents() -> list[Range]:
+        with suppress(SourceAway):
+            return list(source.extents({}))
+        return []
+
+    assert wait_for(extents, len) == [whole]

@@ -48,6 +48,7 @@ class Faults:
     stopped: float = 0.0
     dies_of_task: float = 0.0
     dies_on_the_way: float = 0.0
+    source_away: float = 0.0
     between_deaths: float = float("inf")
     between_schedulers: float = float("inf")
 

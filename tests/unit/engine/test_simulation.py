@@ -11,6 +11,7 @@ import logging
 import random
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from unittest.mock import patch
 
@@ -28,8 +29,10 @@ from vmfstream.engine.scale import cluster, ranged_batches
 from vmfstream.engine.scale.cluster import DaskCluster
 from vmfstream.engine.scale.executor import InProcess
 from vmfstream.engine.scale.ranged_batches import RangedBatches
+from vmfstream.errors import SourceAway
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor
+from vmfstream.records import Position, Range
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder
 
@@ -52,11 +55,29 @@ def stream(number: int) -> Parts:
     return Parts(parts)  # type: ignore[arg-type]
 
 
-def followed(number: int, store: MemoryStore, executor: Executor) -> None:
+class ComesAndGoes(Parts):
+    """Parts that do not answer now and then."""
+
+    def __init__(self, parts: Parts, chance: Callable[[str], bool]) -> None:
+        super().__init__(parts.parts)
+        self._whole, self._chance = parts, chance
+
+    def extents(self, position: Position) -> Sequence[Range]:
+        if self._chance("source_away"):
+            raise SourceAway("no answer")
+        return super().extents(position)
+
+    def reader(self) -> Parts:
+        return self._whole
+
+
+def followed(
+    number: int, store: MemoryStore, executor: Executor, chance: Callable[[str], bool] = lambda _: False
+) -> None:
     """Follow a stream to its end."""
     cut = EngineSettings(Slicing.parse("year"), epoch_documents=24, documents=True, text=9, sample=9, stories=None)
     rules = TrackerSettings(topics=2, window=16, threads=1, cold_starts=1, persistences=(0.9,), refit=False)
-    source = stream(number)
+    source = ComesAndGoes(stream(number), chance)
     batches = RangedBatches(source, FieldCodec(), cut, _encoder, executor, range_messages=6)
     Engine(source, _encoder(), TrackerModel(rules), store, cut, batches).run()
 
@@ -81,6 +102,7 @@ def faults_of(rng: random.Random) -> Faults:
         stopped=rng.choice([0.0, often]),
         dies_of_task=rng.choice([0.0, often]),
         dies_on_the_way=rng.choice([0.0, often]),
+        source_away=rng.choice([0.0, often]),
         between_deaths=rng.choice([never, 2.0, 0.3]),
         between_schedulers=rng.choice([never, never, 3.0, 0.5]),
     )
@@ -108,7 +130,7 @@ def simulated(seed: int) -> Counter[str]:
             patch.object(ranged_batches, "time", world),
         ):
             try:
-                followed(number, store, DaskCluster("dask://simulated"))
+                followed(number, store, DaskCluster("dask://simulated"), world.chance)
                 break
             except Cut:
                 happened["driver dies"] += 1
@@ -135,7 +157,16 @@ def tried(schedules: int, first: int = 0) -> Counter[str]:
 
 def test_simulated_runs_equal_undisturbed_ones() -> None:
     happened = tried(40)
-    for fault in ("worker dies", "scheduler dies", "driver dies", "lost", "doubled", "too late", "value is gone"):
+    for fault in (
+        "worker dies",
+        "scheduler dies",
+        "driver dies",
+        "lost",
+        "doubled",
+        "too late",
+        "value is gone",
+        "source_away",
+    ):
         assert happened[fault] > 3
 
 

@@ -41,7 +41,7 @@ from vmfstream.engine.scale.blocks import (
     read_block,
     summaries,
 )
-from vmfstream.errors import InputError, WorkersLost
+from vmfstream.errors import InputError, SourceAway, WorkersLost
 from vmfstream.protocols import Codec, Distributed, Executor, Live, Model, Ranged, Source
 from vmfstream.records import Arrays, Position, Range
 from vmfstream.stages import timed
@@ -160,7 +160,15 @@ class RangedBatches:
         """Return what the source holds, once that is enough for an epoch, or nothing more is waited for."""
         linger, since = self._settings.linger, None
         while True:
-            extents = self._ranged.extents(state.position.offsets)
+            try:
+                extents = self._ranged.extents(state.position.offsets)
+            except SourceAway as error:  # nothing is quiet that does not answer
+                log.warning("%s; waiting", error)
+                since, epoch.stopped = None, stop()
+                if epoch.stopped:
+                    return []
+                report(epoch)
+                continue
             ready = sum(len(one) for one in extents if one.part not in self._waiting)
             epoch.stopped = stop()
             if epoch.stopped:
