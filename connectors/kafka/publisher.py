@@ -27,9 +27,22 @@ _SEEK_DISTANCE = 2000  # offsets up to which reading on is quicker than a seek
 _SILENCE = 10.0  # seconds without a message after which the remaining ones count as deleted
 _BATCH = 2**18  # bytes that are sent at once
 _PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
-_PATIENCE = 10.0  # seconds for a step of a transaction
-# short, so that a run can end while the cluster does not answer
-_PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000, "linger_ms": 20}
+
+
+class Deadlines(NamedTuple):
+    """How long sending may take; short, so that a run can end while the cluster does not answer.
+
+    Attributes
+    ----------
+    step : seconds for a step of a transaction.
+    request_ms, delivery_ms : milliseconds for a request, and for a message with all requests that it needs.
+    transaction_ms : milliseconds after which the cluster ends a transaction of which it has heard nothing more.
+    """
+
+    step: float = 10.0
+    request_ms: int = 5000
+    delivery_ms: int = 10_000
+    transaction_ms: int = 60_000
 
 
 class OutgoingMessage(NamedTuple):
@@ -60,6 +73,7 @@ class KafkaPublisher:
     options : ClientOptions
     name : str
         What names of transactions and groups begin with; one for each run file.
+    deadlines : Deadlines, optional
 
     Raises
     ------
@@ -67,8 +81,10 @@ class KafkaPublisher:
         If the cluster cannot be used; raised by every method.
     """
 
-    def __init__(self, address: TopicAddress, options: ClientOptions, name: str) -> None:
-        self._address, self._options = address, options
+    def __init__(
+        self, address: TopicAddress, options: ClientOptions, name: str, deadlines: Deadlines | None = None
+    ) -> None:
+        self._address, self._options, self._deadlines = address, options, deadlines or Deadlines()
         self._groups = {topic: f"{name}-{topic}" for topic in address.topics}
         self._delivered: dict[str, int] | None = None
         self._name = "-".join([name, *address.topics])
@@ -78,7 +94,15 @@ class KafkaPublisher:
         """Begin under a new producer epoch: the cluster refuses what still comes of an older one."""
         with explain_errors(self._address, self._options):
             self._producer = open_producer(
-                self._address, self._options, transactional_id=self._name, batch_size=_BATCH, **_PROMPT
+                self._address,
+                self._options,
+                transactional_id=self._name,
+                batch_size=_BATCH,
+                linger_ms=20,
+                max_block_ms=self._deadlines.delivery_ms,
+                delivery_timeout_ms=self._deadlines.delivery_ms,
+                request_timeout_ms=self._deadlines.request_ms,
+                transaction_timeout_ms=self._deadlines.transaction_ms,
             )
             self._producer.init_transactions()
         self._repeated = False
@@ -117,7 +141,7 @@ class KafkaPublisher:
         with explain_errors(self._address, self._options):
             self._producer.begin_transaction()
             try:
-                bounded = _BoundedSender(self._producer, first, _PATIENCE)
+                bounded = _BoundedSender(self._producer, first, self._deadlines.step)
                 partitions = {topic: len(self._producer.partitions_for(topic)) for topic in counts}
                 for message in messages:
                     topic = message.topic or first
@@ -131,15 +155,15 @@ class KafkaPublisher:
                 for topic in counts:
                     offsets = {TopicPartition(topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
                     send_offsets = self._producer.send_offsets_to_transaction
-                    _call_within(_PATIENCE, send_offsets, offsets, self._groups[topic])
-                _call_within(_PATIENCE, self._producer.commit_transaction)
+                    _call_within(self._deadlines.step, send_offsets, offsets, self._groups[topic])
+                _call_within(self._deadlines.step, self._producer.commit_transaction)
             except BaseException:
                 self._abandon()
                 raise
         marks |= dict.fromkeys(counts, epoch)
         # a request may have been sent twice; the first of the two may come late, and end or spoil the next transaction:
         # before KIP-890 the cluster cannot tell transactions of one producer epoch apart
-        slow = time.monotonic() - began > _PROMPT["request_timeout_ms"] / 1000
+        slow = time.monotonic() - began > self._deadlines.request_ms / 1000
         self._repeated = slow or self._closed_rate() > closed
         return sum(counts.values())
 

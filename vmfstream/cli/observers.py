@@ -94,12 +94,13 @@ def _deliveries(
     latency: Latency | None,
     recent: RecentRecords | None,
 ) -> Iterator[Delivery | InThread]:
-    """Yield what delivers to each cluster; labels are sent in a thread."""
+    """Yield what delivers to each cluster; labels are sent by a thread and a process."""
     if publish is None and dead_letters is None and labels is None:
         return
     from vmfstream.cli.label_messages import FORMATS, LabelMessages
     from vmfstream.connectors.kafka.options import TopicAddress, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
+    from vmfstream.connectors.kafka.sending_process import PublishingProcess
     from vmfstream.engine.observers.delivery import Delivery, InThread, together
     from vmfstream.engine.observers.latency import Latency
 
@@ -128,11 +129,13 @@ def _deliveries(
     for servers, some in outputs.items():
         address = TopicAddress(servers, tuple(dict.fromkeys(topic for topic, _ in some)))
 
-        def opened(run: str, address: TopicAddress = address) -> Sender:
-            return KafkaPublisher(address, known, f"vmfstream-{run}")
+        many = made is not None and any(of_output is made for _, of_output in some)
+
+        def opened(run: str, address: TopicAddress = address, many: bool = many) -> Sender:
+            return (PublishingProcess if many else KafkaPublisher)(address, known, f"vmfstream-{run}")
 
         messages = together([of_output for _, of_output in some])
-        if made is not None and any(of_output is made for _, of_output in some):
+        if made is not None and many:
             yield InThread(Delivery(run_file, messages, opened, sent=made.sent), made.close)
         else:
             yield Delivery(run_file, messages, opened)

@@ -24,12 +24,13 @@ from tests.system.broker.proxy import ADD_OFFSETS, ADD_PARTITIONS, COMMIT_OFFSET
 from tests.system.broker.test_labels import KEPT, check, mixed
 from tests.system.broker.trackers import command, counts
 from tests.waiting import wait_for
+from vmfstream.connectors.kafka.publisher import Deadlines
 
 pytestmark = pytest.mark.broker
 
-SHORT = {"max_block_ms": 4000, "delivery_timeout_ms": 4000, "request_timeout_ms": 1000, "linger_ms": 5}
-STOPPED = {"max_block_ms": 9000, "delivery_timeout_ms": 9000, "request_timeout_ms": 5000, "linger_ms": 5}
-TRANSACTION = 2000  # ms after which the broker ends a transaction that goes on
+SHORT = Deadlines(request_ms=1000, delivery_ms=4000)
+SHORTER = SHORT._replace(step=3.0)
+STOPPED = Deadlines(step=3.0, delivery_ms=9000, transaction_ms=2000)
 PART = 60  # messages, of which a tenth is bad
 
 
@@ -43,13 +44,13 @@ class Sent:
         self._rows = mixed(40 * PART)
         self._door = f"kafka://{':'.join(map(str, broker.proxied))}"
 
-    def start(self, **producers: Any) -> Any:
+    def start(self, deadlines: Deadlines) -> Any:
         outputs = ("--labels", f"{self._door}/{self.labels.name}", "--dead-letters", f"{self._door}/{self.dead.name}")
-        return command("run", self.source.url, *KEPT, *outputs, "--out", self.run_file, **producers)
+        return command("run", self.source.url, *KEPT, *outputs, "--out", self.run_file, deadlines=deadlines)
 
-    def sends(self, **producers: Any) -> Any:
+    def sends(self, deadlines: Deadlines) -> Any:
         """Start the run, and wait until it has sent labels and dead letters of a first part."""
-        child = self.start(**producers)
+        child = self.start(deadlines)
         self.grow()
         wait_for(lambda: (reached(self.labels), reached(self.dead)), all, child)
         return child
@@ -89,7 +90,7 @@ def test_labels_are_sent_once_though_requests_come_late_and_answers_late_or_neve
     sent = Sent(broker, topics, tmp_path)
     kinds = (PRODUCE, ADD_PARTITIONS, ADD_OFFSETS, COMMIT_OFFSETS, END)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.start(**SHORT)
+        child = sent.start(SHORT)
         for api, fault in product(kinds, ("answer lost", "answer late", "late")):
             before = proxy.happened[fault]
             proxy.faults[api] = fault
@@ -106,7 +107,7 @@ def test_a_commit_that_comes_after_the_run_has_begun_again_is_refused(
     """No commit comes through until the run has given up and sends the same once more; then all of them come."""
     sent = Sent(broker, topics, tmp_path)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.sends(**SHORT, patience=3.0)
+        child = sent.sends(SHORTER)
         proxy.always[END] = "held"
         began = proxy.seen[INIT]
         sent.grow()
@@ -125,7 +126,7 @@ def test_a_commit_that_comes_in_the_next_transaction_does_not_end_that_one(
     """The next one has sent its messages and cannot go on: what was committed of it would be sent once more."""
     sent = Sent(broker, topics, tmp_path)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.sends(**SHORT, patience=3.0)
+        child = sent.sends(SHORTER)
         proxy.faults[END] = "into the next"
         sent.grow()
         wait_for(lambda: proxy.happened["into the next"], bool, child)
@@ -139,6 +140,14 @@ def test_a_commit_that_comes_in_the_next_transaction_does_not_end_that_one(
         sent.ends(child)
 
 
+def signalled(process: int, what: signal.Signals) -> None:
+    """Send a signal to a process and to those that it has started."""
+    os.kill(process, what)
+    for task in Path(f"/proc/{process}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            signalled(int(child), what)
+
+
 @pytest.mark.parametrize("moment", ["held", "answer held"])
 def test_a_run_that_stands_still_until_the_broker_ends_its_transaction_sends_labels_once(
     broker: Broker, topics: Topics, tmp_path: Path, moment: str
@@ -146,12 +155,12 @@ def test_a_run_that_stands_still_until_the_broker_ends_its_transaction_sends_lab
     """It is stopped before its commit has come to the broker, or before the answer has come back."""
     sent = Sent(broker, topics, tmp_path)
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
-        child = sent.sends(**STOPPED, patience=3.0, transaction_timeout_ms=TRANSACTION)
+        child = sent.sends(STOPPED)
         known = reached(sent.labels)
         proxy.faults[END] = moment
         sent.grow()
         wait_for(lambda: proxy.happened[moment], bool, child)
-        os.kill(child.pid, signal.SIGSTOP)
+        signalled(child.pid, signal.SIGSTOP)
         # the broker has ended the transaction, by itself or as asked: readers get to the end again
         wait_for(
             lambda: (reached(sent.labels), reached(sent.labels, "read_uncommitted")),
@@ -159,7 +168,7 @@ def test_a_run_that_stands_still_until_the_broker_ends_its_transaction_sends_lab
             child,
         )
         began = proxy.seen[INIT]
-        os.kill(child.pid, signal.SIGCONT)
+        signalled(child.pid, signal.SIGCONT)
         sent.grow()
         # it has given up, and does not know what became of the transaction
         wait_for(lambda: dict(proxy.seen), lambda seen: seen[INIT] > began, child)

@@ -12,22 +12,21 @@ import pytest
 from tests.system.broker.cluster import Broker
 from tests.system.broker.conftest import Topics
 from tests.system.broker.proxy import ADD_PARTITIONS, END, PRODUCE, Frames
-from vmfstream.connectors.kafka import publisher
 from vmfstream.connectors.kafka.options import ClientOptions, parse_address
-from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage
+from vmfstream.connectors.kafka.publisher import Deadlines, KafkaPublisher, OutgoingMessage
+from vmfstream.connectors.kafka.sending_process import PublishingProcess
 from vmfstream.errors import VmfstreamError
 
 pytestmark = pytest.mark.broker
 
 EPOCHS, MESSAGES = 14, 4
-PROMPT = {"max_block_ms": 4000, "delivery_timeout_ms": 4000, "request_timeout_ms": 1000, "linger_ms": 5}
+PROMPT = Deadlines(request_ms=1000, delivery_ms=4000)
 
 
+@pytest.mark.parametrize("kind", [KafkaPublisher, PublishingProcess])
 def test_epochs_are_whole_though_requests_are_late_and_answers_lost(
-    broker: Broker, topics: Topics, monkeypatch: pytest.MonkeyPatch
+    broker: Broker, topics: Topics, kind: type[KafkaPublisher] | type[PublishingProcess]
 ) -> None:
-    monkeypatch.setattr(publisher, "_PROMPT", PROMPT)
-
     def messages(epoch: int, pause: float) -> Iterator[OutgoingMessage]:
         """Those of an epoch, with a pause in which what is late comes."""
         for i in range(MESSAGES):
@@ -43,7 +42,7 @@ def test_epochs_are_whole_though_requests_are_late_and_answers_lost(
         while done < EPOCHS:
             try:
                 if sender is None:
-                    sender = KafkaPublisher(address, ClientOptions(), "run")
+                    sender = kind(address, ClientOptions(), "run", PROMPT)
                     done = sender.delivered()
                     continue
                 late = proxy.happened["late"] - proxy.happened["came late"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import random
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import duckdb
 
 from tests.waiting import has_ended, wait_for
+from vmfstream.connectors.kafka.publisher import Deadlines
 from vmfstream.records import Position
 
 _servers = multiprocessing.get_context("forkserver")
@@ -78,26 +80,27 @@ def tracker(path: Path, url: str, until: Position | None = None, **settings: Any
     return child
 
 
-def follow_command(words: tuple[str, ...], patience: float, producers: dict[str, int]) -> None:
-    """Run a command whose Kafka producers have other time-outs, and which tries again soon after it could not send."""
+def follow_command(words: tuple[str, ...], deadlines: Deadlines) -> None:
+    """Run a command whose Kafka producers have other deadlines, and which tries again soon after it could not send."""
     from vmfstream.cli import main
-    from vmfstream.connectors.kafka import publisher
+    from vmfstream.connectors.kafka import sending_process
     from vmfstream.engine.observers import delivery
 
-    publisher._PROMPT, publisher._PATIENCE = producers, patience
+    made = partial(sending_process.PublishingProcess, deadlines=deadlines)
+    sending_process.PublishingProcess = made  # type: ignore[misc, assignment]
     delivery.Delivery = partial(delivery.Delivery, rest=0.5)  # type: ignore[misc, assignment]
     sys.argv = ["vmfstream", *words]
     main()
 
 
-def command(*words: object, patience: float = 10.0, **producers: int) -> Any:
+def command(*words: object, deadlines: Deadlines) -> Any:
     """Start a command in a process of its own, which ends with the tests at the latest.
 
-    ``patience`` are the seconds that its producers give a step of a transaction, ``producers`` their other time-outs.
+    ``deadlines`` are those of its producers.
     """
-    given = (tuple(map(str, words)), patience, producers)
-    child = _servers.Process(target=follow_command, args=given, daemon=True)
+    child = _servers.Process(target=follow_command, args=(tuple(map(str, words)), deadlines))  # has a child itself
     child.start()
+    atexit.register(child.kill)
     return child
 
 

@@ -1,0 +1,121 @@
+"""A publisher in a process of its own.
+
+The client takes some 50 µs of Python for each message. In a thread of the run they would be taken from reading and
+learning; a process has a core of its own for them.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+from vmfstream.connectors.kafka.publisher import Deadlines, KafkaPublisher, OutgoingMessage
+from vmfstream.errors import InputError
+
+_CHUNK = 500  # messages that are passed on at once
+_LAST_SECONDS = 20.0  # in which the process has to end
+
+
+class PublishingProcess:
+    """Do as `KafkaPublisher` does, in another process, which ends when this one does.
+
+    Messages are passed on as they are made, no more at once than the other process takes. After an error it has ended,
+    and what it had begun to send with it.
+
+    Parameters
+    ----------
+    address : TopicAddress
+        With one or more topics.
+    options : ClientOptions
+    name : str
+    deadlines : Deadlines, optional
+        As for `KafkaPublisher`.
+
+    Raises
+    ------
+    InputError
+        As `KafkaPublisher` does; or if the process has ended. Raised by every method but ``close``.
+    """
+
+    def __init__(
+        self, address: TopicAddress, options: ClientOptions, name: str, deadlines: Deadlines | None = None
+    ) -> None:
+        context = get_context("spawn")  # a fork would copy the threads' locks
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_serve, args=(theirs, address, options, name, deadlines), name="vmfstream-sending", daemon=True
+        )
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # it is for the run, which ends in order
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            theirs.close()
+        self._answer()
+
+    def delivered(self) -> int:
+        """Return the last epoch that was sent to all topics, 0 before the first."""
+        self._tell("delivered")
+        return self._answer()
+
+    def send(self, epoch: int, messages: Iterable[OutgoingMessage]) -> int:
+        """Send the messages of an epoch, all or none; return how many there were."""
+        self._tell(epoch)
+        left = iter(messages)
+        try:
+            while some := list(islice(left, _CHUNK)):
+                self._tell(some)
+        except BaseException:
+            self.close()
+            raise
+        self._tell(None)
+        return self._answer()
+
+    def close(self) -> None:
+        """Let the process close the connection and end."""
+        self._pipe.close()
+        self._process.join(_LAST_SECONDS)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _tell(self, what: Any) -> None:
+        with suppress(OSError):  # it has ended; why is its last answer
+            self._pipe.send(what)
+
+    def _answer(self) -> int:
+        try:
+            answer = self._pipe.recv()
+        except (EOFError, OSError):
+            answer = InputError("the process that sends messages has ended")
+        if isinstance(answer, BaseException):
+            self.close()
+            raise answer
+        return int(answer)
+
+
+def _serve(pipe: Connection, *how: Any) -> None:
+    """Publish what comes until nothing can come any more."""
+    try:
+        publisher = KafkaPublisher(*how)
+        pipe.send(0)
+        with suppress(EOFError):
+            while True:
+                asked = pipe.recv()
+                pipe.send(publisher.delivered() if asked == "delivered" else publisher.send(asked, _messages(pipe)))
+        publisher.close()
+    except Exception as error:
+        with suppress(OSError):  # nobody wants to know
+            pipe.send(error if isinstance(error, InputError) else RuntimeError(f"{type(error).__name__}: {error}"))
+
+
+def _messages(pipe: Connection) -> Iterator[OutgoingMessage]:
+    """Yield the messages of an epoch; an end in between is an EOFError."""
+    while (some := pipe.recv()) is not None:
+        yield from some
