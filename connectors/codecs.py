@@ -7,7 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ def refused(reason: str, value: bytes) -> Refusal:
     return Refusal(reason, _excerpt(value))
 
 
+_BEGIN, _MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
 _DEEPEST = 4  # levels of objects in objects whose fields have names
@@ -73,7 +75,7 @@ class _NotADocument(ValueError):
 class _Names(NamedTuple):
     """The fields of a message that a codec reads, by what they hold, in order of preference.
 
-    ``usual`` is true if there are a time, a text and an id, and at most a title is read besides.
+    ``usual`` is true if there is a text, and at most an id, a time and a title are read besides.
     """
 
     time: list[str]
@@ -154,7 +156,7 @@ class FieldCodec:
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or the rejection with its reason; never raise, whatever the message holds."""
         fields = None if message.oversized is not None else self._quick(message.value, message.attached)
-        usual = None if fields is None else self._usual(fields)
+        usual = None if fields is None else self._usual(fields, message.part, message.offset, message.time)
         if usual is None:
             return self._unusual(fields, message)
         id, time, text, meta = usual
@@ -169,12 +171,18 @@ class FieldCodec:
         times = np.zeros(len(messages), np.int64)
         vectors: dict[int, NDArray[np.float32]] = {}
         rejected: dict[int, Rejected] = {}
-        attached = messages.attached
-        for at, value in enumerate(messages.value):
-            fields = (
-                None if at in messages.oversized else self._quick(value, None if attached is None else attached[at])
-            )
-            usual = None if fields is None else self._usual(fields)
+        none = repeat(None, len(messages))
+        rows = zip(
+            messages.value,
+            messages.part,
+            messages.offset,
+            none if messages.time is None else messages.time,
+            none if messages.attached is None else messages.attached,
+            strict=True,
+        )
+        for at, (value, part, offset, time, attached) in enumerate(rows):
+            fields = None if at in messages.oversized else self._quick(value, attached)
+            usual = None if fields is None else self._usual(fields, part, offset, time)
             if usual is not None:
                 id, times[at], text, meta = usual
                 ids.append(id)
@@ -262,16 +270,19 @@ class FieldCodec:
             fields = {**fields, **_as_texts(message.attached)}
         return _flat(fields) if self._nested else fields
 
-    def _usual(self, fields: dict[str, Any]) -> tuple[str, int, str, Mapping[str, Any]] | None:
-        """Return id, time, text and title of the most frequent kind of message; None for others.
+    def _usual(
+        self, fields: dict[str, Any], part: str, offset: int, sent: datetime | None
+    ) -> tuple[str, int, str, Mapping[str, Any]] | None:
+        """Return id, time, text and title of the most frequent kinds of messages; None for others.
 
-        That is a text with an id and a time, which is in microseconds since 1970. All texts among the fields can be
-        encoded.
+        That is a text, with or without an id, and a time of its own or of the message, ``sent``; it is returned in
+        microseconds since 1970. All texts among the fields can be encoded.
         """
         names = self._names(fields)
         if not names.usual:
             return None
-        time, text, id = fields[names.time[0]], fields[names.text[0]], fields[names.id[0]]
+        text = fields[names.text[0]]
+        id = fields[names.id[0]] if names.id else f"{part}:{offset}"
         if type(text) is not str or type(id) is not str or not id or text.isspace() or id.isspace():
             return None
         if not 0 < len(text) <= self._max_characters:
@@ -282,6 +293,11 @@ class FieldCodec:
             if type(title) is not str or (len(names.title) > 1 and not title.strip()):
                 return None
             meta = {"title": title}
+        if not names.time:
+            return (
+                None if sent is None or sent.tzinfo is not None else (id, (sent - _BEGIN) // _MICROSECOND, text, meta)
+            )
+        time = fields[names.time[0]]
         if type(time) is int and SECONDS[0] <= time < SECONDS[1]:
             return id, time * 1_000_000, text, meta
         if type(time) is not int and type(time) is not str:
@@ -338,7 +354,7 @@ class FieldCodec:
         if known is None:
             time, text, id = (named(shape, names) for names in (self._time, self._text, self._id))
             title, meta = named(shape, self._title), [name for name in self._meta if name in fields]
-            usual = bool(time and text and id) and not meta and self._vector is None
+            usual = bool(text) and not meta and self._vector is None
             known = _Names(time, text, id, title, meta, usual)
             if len(shape) <= _SHAPES:
                 if len(self._shapes) == _SHAPES:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.connectors.codecs import SURPLUS, FieldCodec, Refusal, parse_time
+from vmfstream.connectors.codecs import MESSAGE_TIME, SURPLUS, FieldCodec, Refusal, parse_time
 from vmfstream.records import Document, Message, Rejected
 
 GOOD = {"id": 7, "time": "2024-05-06", "text": "words", "title": "Title"}
@@ -349,17 +349,23 @@ def test_whatever_fields_hold_both_readers_agree(fields: dict[str, Any]) -> None
     assert shown(quick) == shown(careful)
 
 
-times = st.sampled_from(["1990", "2020-05-06", "2020-05", "-", "----5", "1990-01-01T10:00Z", 1990]) | st.datetimes()
+moments = st.datetimes().map(lambda time: time.replace(fold=0))  # which of two equal times of a clock set back it is
+times = st.sampled_from(["1990", "2020-05-06", "2020-05", "-", "----5", "1990-01-01T10:00Z", 1990]) | moments
 texts = st.sampled_from(["a", "é", " ", "", "\udc80", None]) | st.text(max_size=5)
 extra = {name: texts | cells for name in ("title", "other", SURPLUS)}
 
 
-@given(st.fixed_dictionaries({"time": times, "text": texts, "id": texts}, optional=extra))
-def test_usual_rows_are_decoded_as_others(fields: dict[str, Any]) -> None:
+sent = st.none() | moments | moments.map(lambda time: time.replace(tzinfo=UTC))
+
+
+@given(st.fixed_dictionaries({"text": texts}, optional=extra | {"time": times, "id": texts}), sent, st.booleans())
+def test_usual_rows_are_decoded_as_others(fields: dict[str, Any], time: datetime | None, of_message: bool) -> None:
     fields |= {SURPLUS: ["more"]} if SURPLUS in fields else {}
-    quick = FieldCodec().decode(message(fields))
-    careful = FieldCodec().decode(message(MappingProxyType(fields)))  # only a dict is a usual row
-    assert shown(quick) == shown(careful)
+    codec = FieldCodec(time=MESSAGE_TIME if of_message else None)
+    careful = codec.decode(message(MappingProxyType(fields), time=time))  # only a dict is a usual row
+    assert shown(codec.decode(message(fields, time=time))) == shown(careful)
+    documents = codec.decode_all([message(fields, time=time)])
+    assert shown(documents.rejected.get(0) or documents[0]) == shown(careful)
 
 
 lengths = st.sampled_from([0, 1, 50, 119, 120, 121, 279, 280, 281, 399, 400, 401])
