@@ -34,6 +34,7 @@ OnGap: TypeAlias = Literal["fail", "earliest", "latest"]
 _ALL = 10**9
 _DISCOVERY_INTERVAL = 5.0  # seconds between two searches for new partitions
 _DELETED_AFTER = 15.0  # seconds after which a missing topic counts as deleted; a starting cluster may not know it yet
+_GATHERED = {"fetch_min_bytes": 2**18, "fetch_max_wait_ms": 100}  # else each message may be an answer of its own
 _ANSWER_MS = 5_000  # milliseconds for an answer about what the topics hold
 _WARNING_INTERVAL = 30.0  # seconds between two warnings
 
@@ -98,7 +99,8 @@ class KafkaSource:
         self._last_warning = LastWarning()
         with explain_errors(self.address, self._options):
             age = int(_DISCOVERY_INTERVAL * 1000)  # the client would ask for new partitions every five minutes
-            self._consumer = open_consumer(self.address, self._options, group_id=group, metadata_max_age_ms=age)
+            following = {"metadata_max_age_ms": age} | _GATHERED | dict(self._options.reading)
+            self._consumer = open_consumer(self.address, self._options, group_id=group, **following)
         try:
             self._discover()
         except BaseException:

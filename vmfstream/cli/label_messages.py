@@ -65,11 +65,11 @@ class LabelMessages:
     def __call__(self, reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
         """Yield the messages of every epoch after the first number, up to the second, by epoch."""
         self._written = []  # of what could not be sent
-        found = reader.outbox(after, upto)
+        with reader.at_once():
+            found, given = reader.outbox(after, upto), reader.topic_names()
         if not len(found.epoch):
             return
         names = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
-        given = reader.topic_names()
         probability, novelty = (np.round(one.astype(np.float64), 4) for one in (found.probability, found.novelty))
         columns = (found.part, found.offset, found.topic, found.words, probability, found.story, novelty)
         epochs, firsts = np.unique(found.epoch, return_index=True)

@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,7 +170,8 @@ def test_messages_that_are_gone_hold_up_nothing(topics: Topics) -> None:
     columns = {"epoch": [1] * 3, "part": [f"{topic.name}:0"] * 3, "offset": [0, 1, 2], "topic": [1, -1, 1]}
     columns |= {"probability": [0.75, 0.0, 1.0], "story": [4, 5, -1], "novelty": [-0.5, 0.0, 0.25]}
     rows = SimpleNamespace(**{name: np.array(column) for name, column in columns.items()}, words=np.array(["a b"] * 3))
-    reader: Any = SimpleNamespace(outbox=lambda after, upto: rows, topic_names=lambda: {1: "Brexit"})
+    answers = {"outbox": lambda after, upto: rows, "topic_names": lambda: {1: "Brexit"}}
+    reader: Any = SimpleNamespace(**answers, at_once=nullcontext)
     made = LabelMessages(parse_address(topic.url), ClientOptions(), labels.name, "headers", Latency())
     publisher = KafkaPublisher(parse_address(labels.url), ClientOptions(), f"run-{labels.name}")
     for epoch, messages in made(reader, 0, 1):

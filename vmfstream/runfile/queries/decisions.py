@@ -8,7 +8,6 @@ import numpy as np
 
 from vmfstream.decisions import names_of
 from vmfstream.records import Decision
-from vmfstream.runfile.connection import connected
 from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.queries.base import Ints, RunFileQueries, Texts, Times
 from vmfstream.runfile.stored_decisions import RUN_NAME, stored_decisions
@@ -48,8 +47,7 @@ class DecisionQueries(RunFileQueries):
 
     def applied_decisions(self) -> list[Decision]:
         """Return the decisions that were applied or refused as records, in order."""
-        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
-            return stored_decisions(connection)
+        return self._connected(stored_decisions)
 
     def topic_names(self) -> dict[int, str]:
         """Return the names that people gave to topics, by id."""
