@@ -5,11 +5,13 @@ Types say the precision; docstrings say the shape.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+
+if TYPE_CHECKING:  # readers of run files need no sparse matrices
+    from scipy.sparse import csr_array
 
 Vector: TypeAlias = NDArray[np.float64]
 """Numbers in double precision: one per topic or document, or one per document and topic."""
@@ -29,7 +31,7 @@ Indices: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 """Which entries of another array are meant."""
 
-Rows: TypeAlias = csr_array | NDArray[Any]
+Rows: TypeAlias = "csr_array | NDArray[Any]"
 """Documents by words: a csr_array with canonical rows, or a C-contiguous array; float32 or float64."""
 
 

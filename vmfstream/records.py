@@ -21,6 +21,9 @@ Position: TypeAlias = Mapping[str, int]
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 """A state as flat named arrays, the form in which states are stored (never pickled)."""
 
+SKETCH_SIZE = 512
+"""Numbers of a sketch of a mean direction, see `vmfstream.text.sketch`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Range:

@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-SIZE = 512
+from vmfstream.records import SKETCH_SIZE
+
 _PLACES = 4
 
 
@@ -28,7 +29,7 @@ Projection: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 def projection(names: Iterable[bytes]) -> Projection:
     """Return how vectors whose columns have these D names are sketched."""
     hashes = np.fromiter(map(zlib.crc32, names), np.uint32)
-    block = SIZE // _PLACES
+    block = SKETCH_SIZE // _PLACES
     rows = np.empty((hashes.size, _PLACES), np.int32)
     signs = np.empty((hashes.size, _PLACES), np.float32)
     for place in range(_PLACES):
@@ -57,7 +58,7 @@ def sketch(project: Projection, directions: NDArray[np.float32]) -> NDArray[np.i
 def _projected(
     rows: NDArray[np.int32], signs: NDArray[np.float32], directions: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    out = np.zeros((SIZE, directions.shape[1]), np.float32)
+    out = np.zeros((SKETCH_SIZE, directions.shape[1]), np.float32)
     for word in range(rows.shape[0]):
         for place in range(_PLACES):
             sign, row = signs[word, place], rows[word, place]

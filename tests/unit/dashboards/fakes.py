@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tests.unit.dashboards.stories import TITLES, lagged, stories, track
 from vmfstream.dashboards.dataframes import F, RowsInMemory, empty
+from vmfstream.records import SKETCH_SIZE
 from vmfstream.runfile.queries import (
     AngleFrame,
     EpochFrame,
@@ -30,7 +31,7 @@ from vmfstream.runfile.queries import (
     WordFrame,
     kept,
 )
-from vmfstream.text.sketch import SIZE, projection, sketch
+from vmfstream.text.sketch import projection, sketch
 
 _STARTS = {20: 9, 21: 19, 26: 14, 23: 8}
 _ENDS = {7: 21, 20: 20, 27: 24}
@@ -180,7 +181,7 @@ def _gazette(
     for reading, noise in readings.items():
         rows: list[tuple[int, int, int, str, float]] = []
         speed = np.full(counts.shape, np.nan)
-        sketches = np.zeros((*counts.shape, SIZE))
+        sketches = np.zeros((*counts.shape, SKETCH_SIZE))
         for t in range(topics):
             vocabulary, weight = tracks[t]
             seen = weight if reading == "smoothed" else lagged(weight, noise, rng)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.text.sketch import SIZE, mixed32, projection, sketch
+from vmfstream.records import SKETCH_SIZE
+from vmfstream.text.sketch import mixed32, projection, sketch
 
 
 def _names(count: int) -> list[bytes]:
@@ -40,13 +41,13 @@ def test_a_grown_and_reordered_vocabulary_gives_the_same_sketch() -> None:
     grown_names = [names[i] for i in order] + [f"new{i}".encode() for i in range(50)]
     one = sketch(projection(names), direction[:, None])
     two = sketch(projection(grown_names), grown[:, None])
-    assert one.shape == (1, SIZE)
+    assert one.shape == (1, SKETCH_SIZE)
     np.testing.assert_allclose(one, two, atol=1)
 
 
 def test_every_number_is_used_about_equally() -> None:
     project = projection(_names(20_000))
-    filled = np.bincount(project[0].ravel(), minlength=SIZE)
+    filled = np.bincount(project[0].ravel(), minlength=SKETCH_SIZE)
     assert filled.min() > 0.75 * filled.mean()
     assert filled.max() < 1.25 * filled.mean()
     assert abs(float(project[1].mean())) < 0.01

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vmfstream.records import SKETCH_SIZE
 from vmfstream.runfile.queries.base import Bools, Ints, Texts, Times, kept
 from vmfstream.runfile.queries.decisions import DecisionFrame, DecisionQueries
 from vmfstream.runfile.queries.documents import (
@@ -54,7 +55,6 @@ from vmfstream.runfile.queries.topics import (
     WordFrame,
 )
 from vmfstream.runfile.upgrade import upgrade
-from vmfstream.text.sketch import SIZE as SKETCH_SIZE
 from vmfstream.text.topic_names import alike, shortened
 
 __all__ = [

@@ -12,8 +12,8 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from vmfstream.arrays import Vector
+from vmfstream.records import SKETCH_SIZE
 from vmfstream.runfile.queries.base import Bools, Ints, RunFileQueries, Texts, Times, unmasked
-from vmfstream.text.sketch import SIZE
 from vmfstream.text.topic_names import JOINT
 
 Reading: TypeAlias = Literal["filtered", "smoothed"]
@@ -284,7 +284,7 @@ class TopicQueries(RunFileQueries):
             topic=unmasked(topics),
             numbers=np.frombuffer(b"".join(numbers), np.int8).reshape(len(numbers), -1).astype(np.float64)
             if len(numbers)
-            else np.empty((0, SIZE)),
+            else np.empty((0, SKETCH_SIZE)),
         )
 
     def uncertainty(self, reading: Reading) -> UncertaintyFrame:
