@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -171,7 +170,7 @@ class FieldCodec:
         times = np.zeros(len(messages), np.int64)
         vectors: dict[int, NDArray[np.float32]] = {}
         rejected: dict[int, Rejected] = {}
-        none = repeat(None, len(messages))
+        none = [None] * len(messages)
         rows = zip(
             messages.value,
             messages.part,

@@ -41,6 +41,11 @@ def test_help_is_light() -> None:
     assert not loaded_after("import vmfstream.cli") & set(HEAVY)
 
 
+def test_run_files_are_read_without_compiled_code() -> None:
+    code = "from vmfstream.cli import topic_table, document_table, diagnosis, report, decide"
+    assert not loaded_after(code) & {*HEAVY, "rich"} - {"duckdb"}
+
+
 @pytest.mark.parametrize("command", ["replay", "run"])
 def test_the_first_document_is_read_before_heavy_imports(command: str, tmp_path: Path) -> None:
     documents, run_file = tmp_path / "few.jsonl", tmp_path / "few.duckdb"

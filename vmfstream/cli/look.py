@@ -190,18 +190,20 @@ def show(
     if stories:
         if smoothed or reading is not None or topic is not None or at is not None:
             raise InputError("--stories shows all stories as they are known now; leave --topic, --at and --reading out")
-        return print_rows(newest_stories(run_file, words, top), as_json, "there are no stories")
+        return print_rows(newest_stories(Reader(run_file), words, top), as_json, "there are no stories")
     if topic is not None and at is not None:
         raise InputError("--topic shows one topic in every slice, --at all topics of one slice; leave one of them out")
-    chosen = "smoothed" if smoothed else reading or default_reading(run_file)
-    rows = topics_of_slice(run_file, words, chosen, at) if topic is None else one_topic(run_file, topic, words, chosen)
+    reader = Reader(run_file)
+    with reader.at_once():
+        chosen = "smoothed" if smoothed else reading or default_reading(reader)
+        rows = topics_of_slice(reader, words, chosen, at) if topic is None else one_topic(reader, topic, words, chosen)
+        closed, told = bool(len(reader.slices().slice)), list(told_of_input(reader))
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
-    closed = bool(len(Reader(run_file).slices().slice))
     print_rows(rows, as_json, "there are no topics" if closed else "no slice is closed yet")
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
-    for line in () if as_json else told_of_input(Reader(run_file)):
+    for line in () if as_json else told:
         typer.echo(line, err=True)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,12 @@ _OF_VECTORS = (*_QUALITY, "isotropy")
 """Columns of documents that are words, and that are vectors."""
 
 
-def default_reading(run_file: Path) -> Reading:
+def default_reading(reader: Reader) -> Reading:
     """Return the reading that page, pictures and tables open with: smoothed, as soon as a slice has been smoothed."""
-    return "smoothed" if Reader(run_file).has_smoothed() else "filtered"
+    return "smoothed" if reader.has_smoothed() else "filtered"
 
 
-def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None = None) -> list[dict[str, Any]]:
+def topics_of_slice(reader: Reader, words: int, reading: Reading, at: str | None = None) -> list[dict[str, Any]]:
     """Return one row per topic of the slice labelled ``at``, largest first; by default of the newest closed slice.
 
     Raises
@@ -30,7 +29,7 @@ def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None
     InputError
         If there is no such closed slice, or it has no topics; names those that have.
     """
-    with _opened(run_file, reading) as reader:
+    with _opened(reader, reading):
         topics, labels = reader.topics(reading), reader.slice_labels()
         numbers = {labels[number]: number for number in np.unique(topics.slice).tolist()}
         if at is None and not numbers:
@@ -39,7 +38,7 @@ def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None
         if label not in numbers:
             from vmfstream.frozen.parts import missing_slice
 
-            raise InputError(f"{run_file}: {missing_slice(label, list(numbers))}")
+            raise InputError(f"{reader.path}: {missing_slice(label, list(numbers))}")
         number = numbers[label]
         strongest, given = _words(reader, reading, words), reader.topic_names()
         pinned = set(reader.pinned_topics().tolist())
@@ -61,7 +60,7 @@ def topics_of_slice(run_file: Path, words: int, reading: Reading, at: str | None
         ]
 
 
-def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[dict[str, Any]]:
+def one_topic(reader: Reader, topic: int, words: int, reading: Reading) -> list[dict[str, Any]]:
     """Return one row per slice of a topic, oldest first.
 
     Raises
@@ -69,12 +68,12 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
     InputError
         If there is no such topic; names those that there are.
     """
-    with _opened(run_file, reading) as reader:
+    with _opened(reader, reading):
         topics = reader.topics(reading)
         here = np.flatnonzero(topics.topic == topic)
         if not len(here):
             known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
-            raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
+            raise InputError(f"{reader.path}: there is no topic {topic}; topics: {known}")
         label, strongest = reader.slice_labels(), _words(reader, reading, words)
         (quality, unknown), names = _quality(reader), _names(reader)
         return [
@@ -91,12 +90,12 @@ def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[
         ]
 
 
-def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]:
+def newest_stories(reader: Reader, words: int, top: int) -> list[dict[str, Any]]:
     """Return one row per story, at most ``top``: by the slice of the last document, newest first, and by size.
 
     Each has at most ``words`` words.
     """
-    reader, strongest = Reader(run_file), dict[int, list[str]]()
+    strongest = dict[int, list[str]]()
     with reader.at_once():
         stories, label, frame = reader.stories(top), reader.slice_labels(), reader.story_words(words)
     for story, word in zip(frame.story.tolist(), frame.word.tolist(), strict=True):
@@ -118,12 +117,11 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
 
 
 @contextmanager
-def _opened(run_file: Path, reading: Reading) -> Iterator[Reader]:
-    reader = Reader(run_file)
+def _opened(reader: Reader, reading: Reading) -> Iterator[None]:
     with reader.at_once():
         if reading == "smoothed" and not reader.has_smoothed():
-            raise InputError(f"{run_file}: no slice has been smoothed yet; leave --reading smoothed out")
-        yield reader
+            raise InputError(f"{reader.path}: no slice has been smoothed yet; leave --reading smoothed out")
+        yield
 
 
 def _quality(reader: Reader) -> tuple[dict[tuple[int, int], dict[str, float | None]], dict[str, float | None]]:

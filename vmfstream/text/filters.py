@@ -10,7 +10,8 @@ languages are those of the package stop-words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -31,12 +32,14 @@ _ANCIENT = {"greek"}
 _MOST_BYTES = 2**20
 
 
-def _scikit_learn() -> Iterable[str]:
-    return files("vmfstream.text").joinpath("english.txt").read_text(encoding="ascii").split()
+@cache
+def _scikit_learn() -> Sequence[str]:
+    return tuple(files("vmfstream.text").joinpath("english.txt").read_text(encoding="ascii").split())
 
 
-def _english() -> Iterable[str]:
-    return (word for word in _scikit_learn() if word not in NEWS_WORDS)
+@cache
+def _english() -> Sequence[str]:
+    return tuple(word for word in _scikit_learn() if word not in NEWS_WORDS)
 
 
 STOP_WORDS: Mapping[str, Callable[[], Iterable[str]]] = {"english": _english, "scikit-learn": _scikit_learn}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vmfstream.connectors.codecs import MESSAGE_TIME, SURPLUS, FieldCodec, Refusal, parse_time
-from vmfstream.records import Document, Message, Rejected
+from vmfstream.records import Document, Message, Rejected, messages_of
 
 GOOD = {"id": 7, "time": "2024-05-06", "text": "words", "title": "Title"}
 
@@ -364,8 +365,10 @@ def test_usual_rows_are_decoded_as_others(fields: dict[str, Any], time: datetime
     codec = FieldCodec(time=MESSAGE_TIME if of_message else None)
     careful = codec.decode(message(MappingProxyType(fields), time=time))  # only a dict is a usual row
     assert shown(codec.decode(message(fields, time=time))) == shown(careful)
-    documents = codec.decode_all([message(fields, time=time)])
-    assert shown(documents.rejected.get(0) or documents[0]) == shown(careful)
+    columns = messages_of([message(fields, time=time)] * 2)
+    for messages in (columns, replace(columns, time=None)) if time is None else (columns,):
+        documents = codec.decode_all(messages)
+        assert [shown(documents.rejected.get(at) or documents[at]) for at in (0, 1)] == [shown(careful)] * 2
 
 
 lengths = st.sampled_from([0, 1, 50, 119, 120, 121, 279, 280, 281, 399, 400, 401])

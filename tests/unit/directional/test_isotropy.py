@@ -133,9 +133,9 @@ def test_a_run_keeps_it_by_topic_and_slice(tracker: TopicTracker, tmp_path: Path
     assert [row["isotropy"] for row in TopicTracker.load(path, embed=vectors).topics()] == [
         row["isotropy"] for row in tracker.topics()
     ]
-    shown = topics_of_slice(path, 2, "filtered")
+    shown = topics_of_slice(Reader(path), 2, "filtered")
     assert sorted(row["isotropy"] for row in shown) == sorted(round(row["isotropy"], 3) for row in rows)
-    assert "isotropy" in one_topic(path, shown[0]["topic"], 2, "smoothed")[0]
+    assert "isotropy" in one_topic(Reader(path), shown[0]["topic"], 2, "smoothed")[0]
     (told,) = [check.found for check in examine(path) if check.what == "isotropy"]
     (least,) = [row["topic"] for row in rows if row["isotropy"] < 0.3]
     assert told.startswith(f"{(cats + ships) / 2:.1%} on average in 2002, least in topic {least}: {cats:.1%}")

@@ -17,6 +17,7 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
+from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
 HOSTILE = "[x](javascript:alert(1)) <img src=x onerror=alert(2)> **loud** \x1b[31m"
@@ -83,7 +84,8 @@ def test_stories_that_were_merged_are_told_of_by_the_other(run_file: Path, tmp_p
         )
     assert titles(path, "2003") == {"New": [], "Grew": [], "Ended": ["past"]}
     into = {
-        row["title"].split()[-1]: (row["trend"], row["merged_into"]) for row in newest_stories(path, words=1, top=9)
+        row["title"].split()[-1]: (row["trend"], row["merged_into"])
+        for row in newest_stories(Reader(path), words=1, top=9)
     }
     assert into["past"] == ("ended", None)
     assert into["growing"] == ("merged", 0)

@@ -38,7 +38,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_newest_slice_largest_topic_first(run_file: Path) -> None:
-    rows = topics_of_slice(run_file, words=8, reading="filtered")
+    rows = topics_of_slice(Reader(run_file), words=8, reading="filtered")
     assert [row["slice"] for row in rows] == ["2003"] * 3
     assert [row["documents"] for row in rows] == [15] * 3
     assert sorted(row["topic"] for row in rows) == [0, 1, 2]
@@ -47,20 +47,20 @@ def test_the_newest_slice_largest_topic_first(run_file: Path) -> None:
 
 
 def test_the_topics_of_an_earlier_slice(run_file: Path) -> None:
-    rows = topics_of_slice(run_file, words=8, reading="filtered", at="2001")
+    rows = topics_of_slice(Reader(run_file), words=8, reading="filtered", at="2001")
     assert [(row["slice"], row["documents"]) for row in rows] == [("2001", 14), ("2001", 13), ("2001", 13)]
 
 
 def test_a_slice_that_is_not_there_names_those_that_are(run_file: Path) -> None:
     with pytest.raises(InputError, match="no closed slice '1999' with topics; there are: from 2001 to 2003"):
-        topics_of_slice(run_file, words=8, reading="filtered", at="1999")
+        topics_of_slice(Reader(run_file), words=8, reading="filtered", at="1999")
 
 
 def test_sizes_decide_the_order(tmp_path: Path) -> None:
     uneven = [item for i, item in enumerate(years({2001: 90})) if i % 3 == 1 or i % 9 == 0 or i % 18 == 2]
     path = tmp_path / "run.duckdb"
     follow(MemorySource(uneven), FieldCodec(), RunFile(path), SETTINGS)
-    rows = topics_of_slice(path, words=1, reading="filtered")
+    rows = topics_of_slice(Reader(path), words=1, reading="filtered")
     assert [row["documents"] for row in rows] == [30, 10, 5]
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
 
@@ -74,7 +74,7 @@ def test_stories_newest_first_then_the_largest(tmp_path: Path) -> None:
         for i in range(count)
     ]
     follow(MemorySource(items), FieldCodec(), RunFile(path), SETTINGS)
-    rows = newest_stories(path, words=2, top=9)
+    rows = newest_stories(Reader(path), words=2, top=9)
     assert [(row["story"], row["title"], row["size"], row["first"], row["last"]) for row in rows] == [
         (2, "About later", 60, "2003", "2003"),
         (1, "About late", 50, "2003", "2003"),
@@ -83,7 +83,7 @@ def test_stories_newest_first_then_the_largest(tmp_path: Path) -> None:
     assert [len(row["words"]) for row in rows] == [2, 2, 2]
     assert [row["topic"] for row in rows] == [None, None, None]
     assert [row["trend"] for row in rows] == ["rising", "rising", "falling"]
-    assert newest_stories(path, words=2, top=1) == rows[:1]
+    assert newest_stories(Reader(path), words=2, top=1) == rows[:1]
     reader = Reader(path)
     assert reader.story_events().kind.tolist() == ["opened"] * 3 + ["burst"] * 2
     assert reader.story_documents(1).title.tolist() == ["About early", "About late", "About later"]
@@ -92,7 +92,7 @@ def test_stories_newest_first_then_the_largest(tmp_path: Path) -> None:
 def test_one_topic_over_time(run_file: Path) -> None:
     readings: tuple[Reading, ...] = ("filtered", "smoothed")
     for reading in readings:
-        rows = one_topic(run_file, 1, words=5, reading=reading)
+        rows = one_topic(Reader(run_file), 1, words=5, reading=reading)
         assert [row["slice"] for row in rows] == ["2001", "2002", "2003"]
         assert rows[0]["drift_angle"] == ""
         assert rows[1]["drift_angle"].endswith("°")
@@ -106,25 +106,25 @@ def test_a_topic_told_before_it_was_found_has_its_first_name(run_file: Path, tmp
     with duckdb.connect(str(path)) as connection:
         connection.execute("update topic_name set name = 'first' where slice = (select min(slice) + 1 from topic_name)")
         connection.execute("delete from topic_name where slice = (select min(slice) from topic_name)")
-    rows = one_topic(path, 1, words=5, reading="smoothed")
+    rows = one_topic(Reader(path), 1, words=5, reading="smoothed")
     assert [row["name"] for row in rows][:2] == ["first", "first"] != [row["name"] for row in rows][1:]
-    assert {row["name"] for row in topics_of_slice(path, 5, "smoothed", "2001")} == {"first"}
+    assert {row["name"] for row in topics_of_slice(Reader(path), 5, "smoothed", "2001")} == {"first"}
 
 
 def test_an_unknown_topic_names_the_known(run_file: Path) -> None:
     with pytest.raises(InputError, match="no topic 17; topics: 0, 1, 2"):
-        one_topic(run_file, 17, words=5, reading="filtered")
+        one_topic(Reader(run_file), 17, words=5, reading="filtered")
 
 
 def test_a_run_file_without_smoothed_topics_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     RunFile(path)
-    assert default_reading(path) == "filtered"
-    assert topics_of_slice(path, words=5, reading="filtered") == []
+    assert default_reading(Reader(path)) == "filtered"
+    assert topics_of_slice(Reader(path), words=5, reading="filtered") == []
     with pytest.raises(InputError, match="smoothed"):
-        topics_of_slice(path, words=5, reading="smoothed")
+        topics_of_slice(Reader(path), words=5, reading="smoothed")
     with pytest.raises(InputError, match="none yet"):
-        one_topic(path, 0, words=5, reading="filtered")
+        one_topic(Reader(path), 0, words=5, reading="filtered")
 
 
 def test_everything_is_there() -> None:

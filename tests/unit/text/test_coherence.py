@@ -125,7 +125,7 @@ def test_a_run_keeps_them_by_topic_and_slice(tmp_path: Path) -> None:
     for name in ("npmi", "c_v", "diversity"):
         assert getattr(frame, name).tolist() == [row[name] for row in tracker.topics()]
     assert np.isnan(frame.isotropy).all()  # documents are words
-    assert "isotropy" not in topics_of_slice(tmp_path / "run.duckdb", 2, "filtered")[0]
+    assert "isotropy" not in topics_of_slice(Reader(tmp_path / "run.duckdb"), 2, "filtered")[0]
 
 
 def test_a_run_file_of_before_knows_none(tmp_path: Path) -> None:
