@@ -293,9 +293,9 @@ class FieldCodec:
                 return None
             meta = {"title": title}
         if not names.time:
-            return (
-                None if sent is None or sent.tzinfo is not None else (id, (sent - _BEGIN) // _MICROSECOND, text, meta)
-            )
+            if type(sent) is not datetime or sent.tzinfo is not None:
+                return None
+            return id, (sent - _BEGIN) // _MICROSECOND, text, meta
         time = fields[names.time[0]]
         if type(time) is int and SECONDS[0] <= time < SECONDS[1]:
             return id, time * 1_000_000, text, meta

@@ -356,7 +356,7 @@ texts = st.sampled_from(["a", "é", " ", "", "\udc80", None]) | st.text(max_size
 extra = {name: texts | cells for name in ("title", "other", SURPLUS)}
 
 
-sent = st.none() | moments | moments.map(lambda time: time.replace(tzinfo=UTC))
+sent = st.none() | st.just(pandas.NaT) | moments | moments.map(lambda time: time.replace(tzinfo=UTC))
 
 
 @given(st.fixed_dictionaries({"text": texts}, optional=extra | {"time": times, "id": texts}), sent, st.booleans())

@@ -158,13 +158,14 @@ class RangedBatches:
         self, state: EngineState, epoch: Epoch, report: Callable[[Epoch], None], stop: Callable[[], bool]
     ) -> Sequence[Range]:
         """Return what the source holds, once that is enough for an epoch, or nothing more is waited for."""
-        linger, since = self._settings.linger, None
+        linger, since, away = self._settings.linger, None, False
         while True:
             try:
                 extents = self._ranged.extents(state.position.offsets)
             except SourceAway as error:  # nothing is quiet that does not answer
-                log.warning("%s; waiting", error)
-                since, epoch.stopped = None, stop()
+                if not away:
+                    log.warning("%s; waiting", error)
+                away, since, epoch.stopped = True, None, stop()
                 if epoch.stopped:
                     return []
                 report(epoch)
