@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -47,7 +48,8 @@ def test_messages_have_names_that_were_given() -> None:
     columns = {"epoch": [3, 3], "part": ["t:0", "t:0"], "offset": [0, 1], "topic": [1, 2], "probability": [0.9, 0.8]}
     columns |= {"story": [4, -1], "novelty": [0.1, 0.2], "words": ["ship crane", "wheat barley"]}
     rows = SimpleNamespace(**{name: np.array(column) for name, column in columns.items()})
-    reader: Any = SimpleNamespace(outbox=lambda after, upto: rows, topic_names=lambda: {1: "Brexit"})
+    answers = {"outbox": lambda after, upto: rows, "topic_names": lambda: {1: "Brexit"}}
+    reader: Any = SimpleNamespace(**answers, at_once=nullcontext)
     recent = RecentRecords()
     recent.add("t:0", [SimpleNamespace(offset=n, key=None, value=b"v", headers=[], timestamp=0) for n in (0, 1)])
     source = TopicAddress(("127.0.0.1:1",), ("t",))
