@@ -16,7 +16,7 @@ from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.belief import belief_of
 from vmfstream.online.mergers import counts
-from vmfstream.online.state import TrackerSettings, TrackState
+from vmfstream.online.state import TrackerSettings, TrackState, stack
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.records import Event
@@ -43,16 +43,16 @@ def with_topic_ended(
     bias[[gone, *apart]] = -np.inf
     stay = np.delete(np.arange(state.k), gone)
     left = rearranged(state, stay, state.ids[stay])
-    window = []
-    for before, w in zip(state.window, left.window, strict=True):
-        rows = np.flatnonzero(before.resp[:, gone] > 0.0)
-        if len(rows):
-            best = (topic_densities(before.x[rows], f, belief.gamma, state.kappa) + bias).argmax(axis=1)
-            best -= best > gone
-            resp = w.resp.copy()
-            resp[rows, best] += before.resp[rows, gone]
-            w = w.with_memberships(resp, np.unique(best))
-        window.append(w)
+    if not state.window:
+        return left
+    held = [np.flatnonzero(w.resp[:, gone] > 0.0) for w in state.window]
+    documents = [w.x[rows] for w, rows in zip(state.window, held, strict=True)]
+    densities = topic_densities(stack(documents, state.dim), f, belief.gamma, state.kappa)
+    best = (densities + bias).argmax(axis=1)
+    best -= best > gone
+    parts = np.split(best, np.cumsum([len(rows) for rows in held])[:-1])
+    slices = zip(left.window, state.window, held, documents, parts, strict=True)
+    window = [w.with_added(rows, x, to, before.resp[rows, gone]) for w, before, rows, x, to in slices]
     return replace(left, window=tuple(window))
 
 

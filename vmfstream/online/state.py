@@ -69,6 +69,18 @@ class WindowSlice:
         s[np.ix_(np.searchsorted(known.words, few.words), topics)] = few.s[:, : len(topics)]
         return self._changed(resp, SliceSums(known.words, s))
 
+    def with_added(self, rows: NDArray[np.intp], x: Rows, topics: NDArray[np.intp], share: Vector) -> WindowSlice:
+        """Add to ``topics`` (M,) what each of some documents has of another one.
+
+        ``rows`` (M,) are their numbers, ``x`` (M, D) their rows and ``share`` (M,) the memberships that are added.
+        """
+        if not len(rows):
+            return self
+        resp = self.resp.copy()
+        resp[rows, topics] += share
+        known = self._known
+        return self._changed(resp, None if known is None else known.with_added(x, topics, share))
+
     def settled(self) -> WindowSlice:
         """Forget sums that were changed, not made from the documents: after a restart they would not be the same."""
         return WindowSlice(self.index, self.x, self.resp) if "changed" in vars(self) else self

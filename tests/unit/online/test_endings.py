@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.unit.online.streams import LIVING, follow, story
-from vmfstream.online.endings import with_empty_ended
+from vmfstream.online.endings import with_empty_ended, with_topic_ended
 from vmfstream.online.filtering import counts
 from vmfstream.online.slice_end import _fewer
-from vmfstream.online.state import TrackState
+from vmfstream.online.state import TrackState, WindowSlice
 from vmfstream.online.topic_pairs import TopicPairs
 
 SETTINGS = replace(LIVING, topics=4, window=700)
@@ -81,3 +81,12 @@ def test_the_end_of_a_slice_ends_them(ended: TrackState) -> None:
     state, events = _fewer(ended, SETTINGS, TopicPairs(SETTINGS))
     assert ("ended", ended.ids[1]) in [(event.kind, event.topic) for event in events]
     assert ended.ids[1] not in state.ids
+
+
+def test_sums_follow_the_documents_of_a_topic_that_ends(ended: TrackState) -> None:
+    assert all(w.sums.s.any() for w in ended.window)
+    state = with_topic_ended(ended, 2, TopicPairs(SETTINGS), SETTINGS)
+    for before, w in zip(ended.window, state.window, strict=True):
+        assert not np.array_equal(before.resp[:, :2], w.resp[:, :2])
+        anew = WindowSlice(w.index, w.x, w.resp)
+        np.testing.assert_allclose(w.sums.s, anew.sums.s, atol=1e-6)

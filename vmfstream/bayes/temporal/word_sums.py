@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel import conv_concentration
-from vmfstream.directional.kernels import accumulate, empty, zeros
+from vmfstream.directional.kernels import accumulate, copied, empty, zeros
 from vmfstream.mixtures.columns import column_dots, column_products, square_of
 
 
@@ -56,6 +56,15 @@ class SliceSums(NamedTuple):
         out = zeros(dim, self.s.shape[1], self.s.dtype)
         out[self.words] = self.s
         return out
+
+    def with_added(self, x: Rows, topics: NDArray[np.intp], share: Floats) -> SliceSums:
+        """Return the sums with rows (M, D) of the slice added to the ``topics`` (M,), each times its ``share`` (M,)."""
+        s = copied(self.s)
+        if isinstance(x, csr_array):
+            _add_rows(x.indptr, x.indices, x.data, self.words, topics, share, s)
+        else:
+            np.add.at(s.T, topics, share[:, None] * x[:, self.words])
+        return SliceSums(self.words, s)
 
     @classmethod
     def of(cls, x: Rows, resp: Floats) -> SliceSums:
@@ -211,6 +220,17 @@ class RunningBelief:
 
 LEAST_FACTOR = 1e-100
 """Factor of a column below which the matrix is made anew, before numbers become too large."""
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(
+    indptr: Any, indices: Any, data: Any, words: NDArray[np.intp], topics: NDArray[np.intp], share: Floats, s: Floats
+) -> None:
+    """Add rows, times their ``share``, to columns of sums over increasing ``words``, among which all of theirs are."""
+    for row in range(len(topics)):
+        for i in range(indptr[row], indptr[row + 1]):
+            place = np.searchsorted(words, indices[i])
+            s[place, topics[row]] += share[row] * data[i]
 
 
 @njit(cache=True, nogil=True)

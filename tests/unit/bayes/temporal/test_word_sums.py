@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from vmfstream.arrays import Floats, Vector
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.responsibilities import responsibilities
@@ -155,3 +155,17 @@ def test_narrow_documents_hold_the_same_words() -> None:
     full = narrowed(x.toarray())
     assert full.x.shape == x.shape
     assert len(full.words) == D
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_documents_are_added_to_sums_as_if_they_had_been_summed_there(dense: bool) -> None:
+    rng = np.random.default_rng(5)
+    sparse = short_documents(rng, 30)
+    x: Rows = sparse.toarray() if dense else sparse
+    resp, more = soft(rng, short_documents(rng, 30)), np.zeros((30, KP))
+    rows, topics, share = np.array([3, 4, 17, 29]), np.array([2, 0, 2, 1]), rng.random(4)
+    more[rows, topics] = share
+    before = SliceSums.of(x, resp)
+    added = before.with_added(x[rows], topics, share)
+    np.testing.assert_allclose(added.dense(D), accumulate(x, resp + more), rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(before.dense(D), SliceSums.of(x, resp).dense(D))  # others may hold it
