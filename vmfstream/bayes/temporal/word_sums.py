@@ -58,7 +58,7 @@ class SliceSums(NamedTuple):
         return out
 
     def with_added(self, x: Rows, topics: NDArray[np.intp], share: Floats) -> SliceSums:
-        """Return the sums with rows (M, D) of the slice added to the ``topics`` (M,), each times its ``share`` (M,)."""
+        """Return the sums with some rows ``x`` (M, D) added to ``topics`` (M,), each times its ``share`` (M,)."""
         s = copied(self.s)
         if isinstance(x, csr_array):
             _add_rows(x.indptr, x.indices, x.data, self.words, topics, share, s)
