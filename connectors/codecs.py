@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -58,7 +58,6 @@ def refused(reason: str, value: bytes) -> Refusal:
     return Refusal(reason, _excerpt(value))
 
 
-_BEGIN, _MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
 _DEEPEST = 4  # levels of objects in objects whose fields have names
@@ -293,9 +292,7 @@ class FieldCodec:
                 return None
             meta = {"title": title}
         if not names.time:
-            if type(sent) is not datetime or sent.tzinfo is not None:
-                return None
-            return id, (sent - _BEGIN) // _MICROSECOND, text, meta
+            return (id, microseconds(utc(sent)), text, meta) if type(sent) is datetime else None
         time = fields[names.time[0]]
         if type(time) is int and SECONDS[0] <= time < SECONDS[1]:
             return id, time * 1_000_000, text, meta

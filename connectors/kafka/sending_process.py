@@ -26,16 +26,8 @@ class PublishingProcess:
     """Do as `KafkaPublisher` does, in another process, which ends when this one does.
 
     Messages are passed on as they are made, no more at once than the other process takes. After an error it has ended,
-    and what it had begun to send with it.
-
-    Parameters
-    ----------
-    address : TopicAddress
-        With one or more topics.
-    options : ClientOptions
-    name : str
-    deadlines : Deadlines, optional
-        As for `KafkaPublisher`.
+    and what it had begun to send with it. ``address``, ``options``, ``name`` and ``deadlines`` are those of
+    `KafkaPublisher`.
 
     Raises
     ------
@@ -51,12 +43,8 @@ class PublishingProcess:
         self._process = context.Process(
             target=_serve, args=(theirs, address, options, name, deadlines), name="vmfstream-sending", daemon=True
         )
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # it is for the run, which ends in order
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            theirs.close()
+        self._process.start()
+        theirs.close()
         self._answer()
 
     def delivered(self) -> int:
@@ -86,8 +74,10 @@ class PublishingProcess:
             self._process.join()
 
     def _tell(self, what: Any) -> None:
-        with suppress(OSError):  # it has ended; why is its last answer
+        try:
             self._pipe.send(what)
+        except OSError:
+            self._answer()  # it has ended, and has said why
 
     def _answer(self) -> int:
         try:
@@ -102,6 +92,7 @@ class PublishingProcess:
 
 def _serve(pipe: Connection, *how: Any) -> None:
     """Publish what comes until nothing can come any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the run ends in order
     try:
         publisher = KafkaPublisher(*how)
         pipe.send(0)

@@ -99,8 +99,8 @@ class KafkaSource:
         self._last_warning = LastWarning()
         with explain_errors(self.address, self._options):
             age = int(_DISCOVERY_INTERVAL * 1000)  # the client would ask for new partitions every five minutes
-            following = {"metadata_max_age_ms": age} | _GATHERED | dict(self._options.reading)
-            self._consumer = open_consumer(self.address, self._options, group_id=group, **following)
+            reading = {**_GATHERED, **self._options.reading, "metadata_max_age_ms": age}
+            self._consumer = open_consumer(self.address, self._options, group_id=group, **reading)
         try:
             self._discover()
         except BaseException:

@@ -36,6 +36,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.system.broker.cluster import Broker  # noqa: E402
 from tests.system.broker.conftest import Topic  # noqa: E402
+from tests.system.broker.trackers import children  # noqa: E402
 
 PARTITIONS = 4
 PATIENCE = 60.0  # seconds for labels that come late
@@ -75,17 +76,12 @@ def feed(address: str, topic: str, rate: float, words: int, seconds: float) -> N
 
 def used(process: int) -> dict[str, float]:
     """Seconds that a process and those that it has started ran, and in which their threads waited for a core."""
-    children = [
-        used(int(child))
-        for task in Path(f"/proc/{process}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     waited = 0
     for task in Path(f"/proc/{process}/task").iterdir():
         waited += int((task / "schedstat").read_text().split()[1])
     own = {"ran": (int(fields[11]) + int(fields[12])) * TICK, "waited": waited / 1e9}
-    return {name: sum(one[name] for one in (own, *children)) for name in own}
+    return {name: sum(one[name] for one in (own, *map(used, children(process)))) for name in own}
 
 
 def consumer_of(broker: Broker, topic: Topic) -> Any:

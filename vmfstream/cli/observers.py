@@ -128,14 +128,13 @@ def _deliveries(
         outputs.setdefault(address.servers, []).append((address.topics[0], made))
     for servers, some in outputs.items():
         address = TopicAddress(servers, tuple(dict.fromkeys(topic for topic, _ in some)))
+        labelled = any(of_output is made for _, of_output in some)
 
-        many = made is not None and any(of_output is made for _, of_output in some)
-
-        def opened(run: str, address: TopicAddress = address, many: bool = many) -> Sender:
-            return (PublishingProcess if many else KafkaPublisher)(address, known, f"vmfstream-{run}")
+        def opened(run: str, address: TopicAddress = address, labelled: bool = labelled) -> Sender:
+            return (PublishingProcess if labelled else KafkaPublisher)(address, known, f"vmfstream-{run}")
 
         messages = together([of_output for _, of_output in some])
-        if made is not None and many:
+        if made is not None and labelled:
             yield InThread(Delivery(run_file, messages, opened, sent=made.sent), made.close)
         else:
             yield Delivery(run_file, messages, opened)

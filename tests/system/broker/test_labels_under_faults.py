@@ -22,7 +22,7 @@ from tests.system.broker.cluster import Broker
 from tests.system.broker.conftest import Topic, Topics
 from tests.system.broker.proxy import ADD_OFFSETS, ADD_PARTITIONS, COMMIT_OFFSETS, END, INIT, PRODUCE, Frames
 from tests.system.broker.test_labels import KEPT, check, mixed
-from tests.system.broker.trackers import command, counts
+from tests.system.broker.trackers import children, command, counts
 from tests.waiting import wait_for
 from vmfstream.connectors.kafka.publisher import Deadlines
 
@@ -143,9 +143,8 @@ def test_a_commit_that_comes_in_the_next_transaction_does_not_end_that_one(
 def signalled(process: int, what: signal.Signals) -> None:
     """Send a signal to a process and to those that it has started."""
     os.kill(process, what)
-    for task in Path(f"/proc/{process}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            signalled(int(child), what)
+    for child in children(process):
+        signalled(child, what)
 
 
 @pytest.mark.parametrize("moment", ["held", "answer held"])

@@ -104,6 +104,12 @@ def command(*words: object, deadlines: Deadlines) -> Any:
     return child
 
 
+def children(process: int) -> list[int]:
+    """Return the numbers of the processes that a process has started."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
 def stored(path: Path) -> dict[str, int]:
     """The position of a log, empty while there is no log."""
     return dict(ask(path, "select part, next_offset from position")) if path.exists() else {}
