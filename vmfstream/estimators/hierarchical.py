@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.arrays import Rows
 from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.factors.responsibilities import total
+from vmfstream.bayes.hierarchical.gibbs import draw_hierarchy
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
 from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
 from vmfstream.bayes.predictive import memberships
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows
-from vmfstream.estimators.distinct import merged_if_it_matters
+from vmfstream.estimators.distinct import Distinct, merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Names, Number, Whole
 from vmfstream.estimators.words import strongest_words
 
@@ -62,18 +64,23 @@ class HierarchicalVMFMixture(MixtureEstimator):
     tree : sequence of int, or mapping, optional
         Any other tree, instead of the two: the parent of every node (-1 for the root), or the children of every inner
         node by name.
-    inference : {"messages", "meanfield"}
-        Messages up and down the tree, or the published factor per node, which is over-confident about inner nodes.
+    inference : {"messages", "meanfield", "gibbs"}
+        Messages up and down the tree; the published factor per node, which is over-confident about inner nodes; or
+        Gibbs sampling, with weights and the directions of leaves integrated out of the labels. That is for few
+        dimensions: in many its chains stay where they start.
     concentration : {"shared", "own"}
         One concentration for all leaves or one each; inner nodes have their own.
     kappa : str
-        Factor of the leaves' concentrations, see `BayesianVMFMixture`.
+        Factor of the leaves' concentrations, see `BayesianVMFMixture`; Gibbs sampling draws them.
     empirical_bayes : sequence of str
-        Which of "alpha", "mu0", "c0" and "kappa" (by level) are learnt.
+        Which of "alpha", "mu0", "c0" and "kappa" (by level) are learnt. Gibbs sampling leaves all of them as the start
+        gives them.
     alpha : float > 0
         Prior of the weights.
     n_init, max_iter, tol
         Annealed starts, sweeps, and nats per document by which the bound changes at rest.
+    n_draws, burn_in : int
+        Sweeps of Gibbs sampling that are kept, and that come before, instead of ``max_iter`` and ``tol``.
     random_state : int, Generator, RandomState or None
     verbose : int or bool
         Whether to print a line for every sweep.
@@ -83,10 +90,11 @@ class HierarchicalVMFMixture(MixtureEstimator):
     tree_ : FittedTree
     weights_, means_, concentrations_ : (K,), (K, D), (K,) of the leaves
     labels_, lower_bound_, lower_bounds_, n_iter_, converged_ : as in other mixtures
+        Bounds of Gibbs draws are their log joint densities.
 
     References
     ----------
-    [GY14] section 3.2.
+    [GY14] section 3.2; its abstract names Gibbs sampling of this model, the text gives that of the flat one.
 
     Examples
     --------
@@ -99,7 +107,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {
-        "inference": Choice("messages", "meanfield"),
+        "inference": Choice("messages", "meanfield", "gibbs"),
         "concentration": Choice("shared", "own"),
         "kappa": Choice(*RULES),
         "empirical_bayes": Names(),
@@ -107,6 +115,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         "n_init": Whole(1),
         "max_iter": Whole(1),
         "tol": Number(0.0),
+        "n_draws": Whole(1),
+        "burn_in": Whole(0),
     }
 
     def __init__(
@@ -123,6 +133,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         n_init: int = 2,
         max_iter: int = 100,
         tol: float = 1e-4,
+        n_draws: int = 100,
+        burn_in: int = 100,
         random_state: Any = None,
         verbose: int | bool = 0,
     ) -> None:
@@ -137,6 +149,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_draws = n_draws
+        self.burn_in = burn_in
         self.random_state = random_state
         self.verbose = verbose
 
@@ -149,7 +163,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         y : ignored
         sample_weight : array-like, shape (N,), optional
             How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative.
+            weight is scaled to that number: then weights are relative. Gibbs sampling takes whole numbers only, and
+            draws a label for each copy.
 
         Raises
         ------
@@ -161,20 +176,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
         tree = self._shape()
         part = merged_if_it_matters(documents, tree.k)
         with self._telling():
-            fit = fit_hierarchy(
-                part.rows,
-                tree,
-                self._rng(),
-                self.inference,  # type: ignore[arg-type]
-                kappa=self.kappa,  # type: ignore[arg-type]
-                concentration=self.concentration,  # type: ignore[arg-type]
-                alpha=self.alpha,
-                learn=self.empirical_bayes,  # type: ignore[arg-type]
-                starts=self.n_init,
-                mass=part.weight,
-                max_iter=self.max_iter,
-                tol=self.tol,
-            )
+            part, fit = self._drawn(part, tree) if self.inference == "gibbs" else (part, self._ascended(part, tree))
         self._leaves, self._leaf = leaf_vectors(fit.state, tree), fit.state.leaf
         self.tree_ = _fitted_tree(tree, fit)
         self.weights_ = fit.state.weights.mean
@@ -190,6 +192,40 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self.converged_ = fit.converged
         self._warn_unless(self.converged_, self.max_iter)
         return self
+
+    def _ascended(self, part: Distinct, tree: Tree) -> TreeFit:
+        return fit_hierarchy(
+            part.rows,
+            tree,
+            self._rng(),
+            self.inference,  # type: ignore[arg-type]
+            kappa=self.kappa,  # type: ignore[arg-type]
+            concentration=self.concentration,  # type: ignore[arg-type]
+            alpha=self.alpha,
+            learn=self.empirical_bayes,  # type: ignore[arg-type]
+            starts=self.n_init,
+            mass=part.weight,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def _drawn(self, part: Distinct, tree: Tree) -> tuple[Distinct, TreeFit]:
+        part = repeated(part)
+        if isinstance(part.rows, ChunkedMatrix):
+            raise ValueError(
+                "inference: rows in parts take 'messages' or 'meanfield', got 'gibbs', which visits row by row"
+            )
+        found = draw_hierarchy(
+            part.rows,
+            tree,
+            self._rng(),
+            concentration=self.concentration,  # type: ignore[arg-type]
+            alpha=self.alpha,
+            starts=self.n_init,
+            draws=self.n_draws,
+            burn_in=self.burn_in,
+        )
+        return part, found.fit
 
     def _components(self) -> int:
         return self._shape().k

@@ -28,12 +28,15 @@ class TemporalVMFMixture(MixtureEstimator):
     n_components : int >= 1
     persistence : float in (0, 1), or "auto"
         Expected cosine between a component's means in consecutive slices; "auto" chooses what predicts best.
-    inference : {"smoother", "filter", "meanfield"}
-        Means given all slices, given the past alone, or the published factor per slice, which is over-confident.
+    inference : {"smoother", "filter", "meanfield", "gibbs"}
+        Means given all slices; given the past alone; the published factor per slice, which is over-confident; or Gibbs
+        sampling, with the directions of a slice integrated out of its labels, and means given all slices and how often
+        rows were drawn with components. That is for few dimensions: in many its chains stay where they start.
     lag : int >= 0, optional
         So many later slices speak about a slice (smoother); default all.
     proportions : {"static", "logistic-normal", "dirichlet"}
-        Weights that are the same in all slices, or walk, see `vmfstream.bayes.temporal.proportions`.
+        Weights that are the same in all slices, or walk, see `vmfstream.bayes.temporal.proportions`; the last not for
+        Gibbs sampling.
     weight_step : float > 0
         Variance of a step of the log-weights.
     strength : float > 0, optional
@@ -43,13 +46,16 @@ class TemporalVMFMixture(MixtureEstimator):
     start : {"all", "first"}
         Whether topics are looked for in all slices, or in the first, so that a filter knows nothing of later ones.
     kappa, concentration
-        Factor of the concentrations, see `BayesianVMFMixture`; one for all components, or one each.
+        Factor of the concentrations, see `BayesianVMFMixture`, which Gibbs sampling draws; one for all components, or
+        one each.
     empirical_bayes : sequence of str
         Which of "alpha", "mu0", "c0" (of the first slice) and "kappa" are learnt; mean field only.
     alpha : float > 0
         Prior of static weights.
     n_init, max_iter, tol
         Annealed starts, sweeps (per slice for the filter), and nats per document by which the bound changes at rest.
+    n_draws, burn_in : int
+        Sweeps of Gibbs sampling that are kept, and that come before, instead of ``max_iter`` and ``tol``.
     random_state : int, Generator, RandomState or None
     verbose : int or bool
         Whether to print a line for every sweep.
@@ -69,10 +75,11 @@ class TemporalVMFMixture(MixtureEstimator):
     concentrations_ : (K,)
     persistence_ : float
     labels_, lower_bound_, lower_bounds_, n_iter_, converged_ : as in other mixtures
+        Bounds of Gibbs draws are their log joint densities.
 
     References
     ----------
-    [GY14] section 3.3.
+    [GY14] section 3.3; its abstract names Gibbs sampling of this model, the text gives that of the flat one.
 
     Examples
     --------
@@ -86,7 +93,7 @@ class TemporalVMFMixture(MixtureEstimator):
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
         "persistence": Either(Number(0.0, 1.0, closed="neither"), Choice("auto")),
-        "inference": Choice("filter", "smoother", "meanfield"),
+        "inference": Choice("filter", "smoother", "meanfield", "gibbs"),
         "lag": Either(Whole(0), Nothing()),
         "proportions": Choice("static", "logistic-normal", "dirichlet"),
         "weight_step": Number(0.0, closed="neither"),
@@ -98,6 +105,8 @@ class TemporalVMFMixture(MixtureEstimator):
         "empirical_bayes": Names(),
         "alpha": Number(0.0, closed="neither"),
         "tol": Number(0.0),
+        "n_draws": Whole(1),
+        "burn_in": Whole(0),
     }
 
     def __init__(
@@ -119,6 +128,8 @@ class TemporalVMFMixture(MixtureEstimator):
         n_init: int = 2,
         max_iter: int = 50,
         tol: float = 1e-4,
+        n_draws: int = 100,
+        burn_in: int = 100,
         random_state: Any = None,
         verbose: int | bool = 0,
     ) -> None:
@@ -138,6 +149,8 @@ class TemporalVMFMixture(MixtureEstimator):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_draws = n_draws
+        self.burn_in = burn_in
         self.random_state = random_state
         self.verbose = verbose
 
@@ -164,6 +177,8 @@ class TemporalVMFMixture(MixtureEstimator):
                 stacklevel=2,
             )
         rows, empty, _ = self._read(X)
+        if self.inference == "gibbs" and isinstance(rows, ChunkedMatrix):
+            raise ValueError("inference: rows in parts take all but 'gibbs', which visits row by row")
         numbers = _slice_numbers(slices, len(empty), 0)
         order = np.argsort(numbers, kind="stable")
         first, sizes = _sizes(numbers, int(numbers.min()))
@@ -246,6 +261,8 @@ class TemporalVMFMixture(MixtureEstimator):
             learn=tuple(self.empirical_bayes),  # type: ignore[arg-type]
             max_iter=self.max_iter,
             tol=self.tol,
+            draws=self.n_draws,
+            burn_in=self.burn_in,
         )
 
     def _take(self, evolution: Evolution, order: NDArray[np.int64], empty: NDArray[np.bool_]) -> None:

@@ -211,6 +211,10 @@ def test_what_cannot_be_parts_is_refused(tmp_path: Path) -> None:
         vs.TemporalVMFMixture(n_components=3).fit(vs.chunked([x]), slices=[0, 0, 1, 0] + [1] * 596)
     with pytest.raises(ValueError, match="gibbs"):
         vs.BayesianVMFMixture(n_components=3, inference="gibbs").fit(vs.chunked([x]))
+    with pytest.raises(ValueError, match="gibbs"):
+        vs.HierarchicalVMFMixture(2, 2, inference="gibbs").fit(vs.chunked([x]))
+    with pytest.raises(ValueError, match="gibbs"):
+        vs.TemporalVMFMixture(n_components=3, inference="gibbs").fit(vs.chunked([x]))
     with pytest.raises(ValueError, match="expected 60 columns, got 59"):
         vs.VMFMixture(n_components=2, random_state=0).fit(x).predict(vs.chunked([x[:, :59]]))
 

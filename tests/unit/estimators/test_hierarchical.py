@@ -17,7 +17,10 @@ from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
 
 
 @parametrize_with_checks(
-    [HierarchicalVMFMixture(max_iter=1000, tol=1e-2, random_state=0)],
+    [
+        HierarchicalVMFMixture(max_iter=1000, tol=1e-2, random_state=0),
+        HierarchicalVMFMixture(inference="gibbs", n_draws=5, burn_in=5, random_state=0),
+    ],
     expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
@@ -33,17 +36,19 @@ def nested(n: int = 300, d: int = 120) -> tuple[NDArray[np.float64], NDArray[np.
     return vmf_rows(rng, means, labels, 0.6), labels, groups
 
 
-@pytest.mark.parametrize("inference", ["messages", "meanfield"])
+@pytest.mark.parametrize("inference", ["messages", "meanfield", "gibbs"])
 @pytest.mark.parametrize(
     "tree", [None, {"all": ["a", "b", "c"], "a": [0, 1], "b": [2, 3], "c": [4, 5]}], ids=["by", "of"]
 )
 def test_siblings_are_alike(inference: str, tree: Any) -> None:
     x, labels, groups = nested()
-    model = HierarchicalVMFMixture(2, (3, 2), tree=tree, inference=inference, random_state=1, n_init=6)
+    model = HierarchicalVMFMixture(
+        2, (3, 2), tree=tree, inference=inference, random_state=1, n_init=6, n_draws=20, burn_in=10
+    )
     fitted = model.fit(csr_array(x))
     assert nmi(fitted.labels_, labels) > 0.99
     shown = fitted.tree_
-    if inference == "messages":  # mean field may prefer other groups, its bound being that of over-confident nodes
+    if inference != "meanfield":  # mean field may prefer other groups, its bound being that of over-confident nodes
         assert nmi(shown.parent[fitted.labels_], labels // 2) > 0.99
         assert (shown.means[6:9] @ groups.T).max(axis=0).min() > 0.85
         assert np.asarray(bessel_ratio(120, shown.concentrations[6:9])) == pytest.approx(0.8, abs=0.12)
@@ -73,9 +78,24 @@ def test_words_of_nodes_are_those_of_largest_weight() -> None:
 
 def test_same_seed_same_fit() -> None:
     x, _, _ = nested()
-    one, two = (HierarchicalVMFMixture(2, (3, 2), random_state=7).fit(x) for _ in range(2))
-    assert np.array_equal(one.means_, two.means_)
-    assert one.lower_bound_ == two.lower_bound_
+    kinds: list[dict[str, Any]] = [{}, {"inference": "gibbs", "n_draws": 3, "burn_in": 0}]
+    for options in kinds:
+        one, two = (HierarchicalVMFMixture(2, (3, 2), random_state=7, **options).fit(x) for _ in range(2))
+        assert np.array_equal(one.means_, two.means_)
+        assert one.lower_bound_ == two.lower_bound_
+
+
+def test_gibbs_draws_are_counted_and_their_densities_told() -> None:
+    x, _, _ = nested()
+    model = HierarchicalVMFMixture(2, (3, 2), inference="gibbs", n_init=1, n_draws=4, burn_in=3, random_state=0)
+    fitted = model.fit(x, sample_weight=np.repeat([1, 2], 150))
+    assert fitted.n_iter_ == len(fitted.lower_bounds_) == 7
+    assert fitted.tree_.documents[-1] == pytest.approx(450)
+    twice = HierarchicalVMFMixture(**model.get_params()).fit(np.r_[x, x[150:]])
+    assert np.array_equal(twice.labels_[:300], fitted.labels_)
+    assert np.array_equal(twice.means_, fitted.means_)
+    with pytest.raises(ValueError, match="sample_weight: expected whole numbers"):
+        model.fit(x, sample_weight=np.full(300, 1.5))
 
 
 def test_rows_without_direction_take_no_part() -> None:
@@ -99,7 +119,8 @@ def test_rows_without_direction_take_no_part() -> None:
         ({"tree": {"a": ["b", "c"], "b": []}}, "expected a sequence of children for every key, got .* for 'b'"),
         ({"tree": {"a": ["b", "c"], "b": ["c"]}}, "expected one parent for every node, got 'a' and 'b' for 'c'"),
         ({"empirical_bayes": ["m"]}, "learn must name some of alpha, mu0, c0, kappa; got 'm'"),
-        ({"inference": "gibbs"}, "inference: expected one of"),
+        ({"inference": "exact"}, "inference: expected one of"),
+        ({"n_draws": 0}, "n_draws: expected an integer of at least 1"),
         ({"tree": [-1, 0, 0, 0, 0, 0, 0]}, "n_components: expected at most the 4 rows"),
     ],
 )

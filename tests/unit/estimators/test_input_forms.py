@@ -107,13 +107,14 @@ def test_rows_of_every_form_get_the_answers_of_the_same_rows(name: str, tmp_path
                     assert_allclose(answer, expected, rtol=2e-4, atol=2e-4, err_msg=f"{fitted}, {form}, {method}")
 
 
-@pytest.mark.parametrize("inference", ["smoother", "filter", "meanfield"])
+@pytest.mark.parametrize("inference", ["smoother", "filter", "meanfield", "gibbs"])
 def test_slices_of_another_precision_are_appended(inference: str, tmp_path: Path) -> None:
     given = dict(forms(tmp_path))
     for fitted in ("float32 C", "float64 csr_array"):
-        want = TemporalVMFMixture(3, inference=inference, random_state=0).fit(given[fitted]).partial_fit(given[fitted])
+        model = TemporalVMFMixture(3, inference=inference, n_draws=3, burn_in=3, random_state=0)
+        want = model.fit(given[fitted]).partial_fit(given[fitted])
         for form, x in given.items():
-            model = TemporalVMFMixture(3, inference=inference, random_state=0).fit(given[fitted]).partial_fit(x)
+            model = TemporalVMFMixture(**want.get_params()).fit(given[fitted]).partial_fit(x)
             assert model.labels_.tolist() == want.labels_.tolist(), (fitted, form)
             assert_allclose(model.means_, want.means_, atol=1e-4, err_msg=f"{fitted}, {form}")
 

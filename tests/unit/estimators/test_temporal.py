@@ -20,7 +20,10 @@ from vmfstream.estimators.temporal import TemporalVMFMixture
 
 
 @parametrize_with_checks(
-    [TemporalVMFMixture(n_components=3, max_iter=300, random_state=0)],
+    [
+        TemporalVMFMixture(n_components=3, max_iter=300, random_state=0),
+        TemporalVMFMixture(n_components=3, inference="gibbs", n_draws=5, burn_in=5, random_state=0),
+    ],
     expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )
 @pytest.mark.filterwarnings("ignore:TemporalVMFMixture. y is ignored")
@@ -55,6 +58,8 @@ KINDS = [
     {"inference": "filter", "proportions": "dirichlet", "concentration": "own"},
     {"inference": "meanfield", "persistence": 0.9, "max_iter": 500},
     {"inference": "meanfield", "persistence": 0.9, "max_iter": 500, "proportions": "logistic-normal"},
+    {"inference": "gibbs", "n_draws": 10, "burn_in": 5},
+    {"inference": "gibbs", "n_draws": 10, "burn_in": 5, "proportions": "logistic-normal", "concentration": "own"},
 ]
 
 
@@ -87,7 +92,7 @@ def test_appended_slices_change_no_filtered_mean_of_the_past(options: dict[str, 
     assert fitted.slices_.tolist() == [7, 8, 9, 10, 11]
     assert nmi(fitted.labels_, labels[~past]) > 0.95
     same = [np.array_equal(a, b) for a, b in zip(before, fitted.means_[:2], strict=False)]
-    if options["inference"] == "smoother":
+    if options["inference"] in ("smoother", "gibbs"):
         assert fitted.certainties_[1].min() >= certain[1].min()
         reach = options.get("lag")
         # slice 8 is heard by slice 7 before and after; slices 10 and 11 are too far for a lag of one

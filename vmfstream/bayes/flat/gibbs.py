@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from vmfstream.arrays import ClusterLabels, Floats, Rows, Vector
+from vmfstream.arrays import ClusterLabels, Floats, Indices, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.priors import Prior
@@ -105,11 +105,10 @@ def fit(
     ----------
     [GY14] section 3.1.2; sums in the denominator hold document i as a member of topic k.
     """
-    if draws < 1 or burn_in < 0:
-        raise ValueError(f"draws must be at least 1 and burn_in at least 0; got {draws} and {burn_in}")
+    check_lengths(draws, burn_in)
     if kappa is None and kappa_prior is None:
         raise ValueError("kappa_prior is needed to draw kappa; got None")
-    state = _GibbsState(x, labels0, k, prior, kappa_prior, kappa, concentration)
+    state = GibbsState(x, labels0, k, prior, kappa_prior, kappa, concentration)
     kept: list[tuple[ClusterLabels, Vector, Vector]] = []
     trace = []
     for sweep in range(burn_in + draws):
@@ -127,6 +126,12 @@ def fit(
     return _gathered(state, kept, np.array(trace))
 
 
+def check_lengths(draws: int, burn_in: int) -> None:
+    """Raise ValueError unless there is something to draw."""
+    if draws < 1 or burn_in < 0:
+        raise ValueError(f"draws must be at least 1 and burn_in at least 0; got {draws} and {burn_in}")
+
+
 def conditionals(x: Rows, labels: ClusterLabels, k: int, prior: Prior, kappa: float | Vector) -> Vector:
     """P(z_i = k | all other labels, kappa), (N, k), weights and directions integrated out; zero without direction.
 
@@ -135,11 +140,16 @@ def conditionals(x: Rows, labels: ClusterLabels, k: int, prior: Prior, kappa: fl
     x, labels, k, prior : as in `fit`
     kappa : a number or (k,)
     """
-    return _GibbsState(x, labels, k, prior, None, kappa, "own").probabilities()
+    return GibbsState(x, labels, k, prior, None, kappa, "own").probabilities()
 
 
-class _GibbsState:
-    """Labels, concentrations and the sums they give; changed in place by the draws."""
+class GibbsState:
+    """Labels, concentrations and the sums they give; changed in place by the draws.
+
+    Arguments as in `fit`, ``labels`` those to start from; ``law`` is the prior of log kappa, None where kappa is known.
+    ``counted`` says whether the weights are integrated out, so that labels follow the counts of their topics, or are
+    given by the ``prior``.
+    """
 
     def __init__(
         self,
@@ -150,6 +160,8 @@ class _GibbsState:
         law: KappaPrior | None,
         kappa: float | Vector | None,
         concentration: Concentration,
+        *,
+        counted: bool = True,
     ) -> None:
         labels = np.asarray(labels)
         if labels.shape != (x.shape[0],):
@@ -158,18 +170,14 @@ class _GibbsState:
         known = labels[directed_rows]
         if len(known) and not 0 <= known.min() <= known.max() < k:
             raise ValueError(f"labels must lie between 0 and {k - 1}; got {known.min()} to {known.max()}")
-        self.k, self.law, self.concentration, self.prior = k, law, concentration, prior
+        self.k, self.law, self.concentration, self.counted = k, law, concentration, counted
         self.x: Any = csr_array(x).astype(np.float64)
         self.labels = np.where(directed_rows, labels, -1).astype(np.int64)
         self.alpha = np.broadcast_to(np.asarray(prior.alpha, np.float64), k).copy()
-        b = prior.b.astype(np.float64)
         self.s = accumulate(self.x, one_hot(self.labels, k, np.float64))
-        self.b = np.zeros_like(self.s)
-        self.b[:, :k] = b[:, None] if b.ndim == 1 else b[:, :k]
-        self.c0 = column_norms(self.b)[:k]
-        self.xb = np.ascontiguousarray(dots(self.x, self.b)[:, :k])
         self.xx = np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
-        self._refresh()
+        b = prior.b.astype(np.float64)
+        self.renew_prior(b[:, None] if b.ndim == 1 else b[:, :k])
         self.exchangeable = np.ndim(prior.alpha) == 0 and b.ndim == 1 and (kappa is None or np.ndim(kappa) == 0)
         groups = 1 if concentration == "shared" else k
         start = self._estimate() if kappa is None else kappa
@@ -177,7 +185,16 @@ class _GibbsState:
 
     @property
     def kappas(self) -> Vector:
+        """Concentrations of all topics, (k,)."""
         return np.broadcast_to(self.kappa, self.k).copy()
+
+    def renew_prior(self, b: Floats) -> None:
+        """Take other natural vectors ``b`` (D, k) as the prior of the directions, or one for all, (D, 1)."""
+        self.b = np.zeros_like(self.s)
+        self.b[:, : self.k] = b
+        self.c0 = column_norms(self.b)[: self.k]
+        self.xb = np.ascontiguousarray(dots(self.x, self.b)[:, : self.k])
+        self._refresh()
 
     def _refresh(self) -> None:
         """Take the scalars anew from the sums, so that rounding does not add up."""
@@ -193,26 +210,29 @@ class _GibbsState:
         _sweep(
             *(self.x.indptr, self.x.indices, self.x.data, self.xx, self.xb, uniform, labels),
             *(self.s, self.nk, self.square, self.cross, self.c0, self.alpha, self.kappas, probability),
+            float(self.counted),
         )
 
     def draw_labels(self, rng: np.random.Generator) -> None:
+        """Draw every label in turn, given all others."""
         self._swept(rng.random(len(self.labels)), self.labels, np.empty((0, self.k)))
         self._refresh()
 
     def probabilities(self) -> Vector:
+        """Return P(z_i = k | all other labels), (N, k)."""
         out = np.zeros((len(self.labels), self.k))
         self._swept(np.empty(0), self.labels, out)
         return out
+
+    def drawn_directions(self, rng: np.random.Generator) -> Floats:
+        """Draw directions (D, kp) given labels and concentrations."""
+        return drawn_columns(natural_vectors(self.b, self.s, self.kappas, self.k)[0], self.k, rng)
 
     def draw_all(self, rng: np.random.Generator) -> Vector:
         """Draw weights and directions, then labels given these."""
         d = self.x.shape[1]
         pi: Vector = rng.dirichlet(self.alpha + self.nk)
-        f, gamma = natural_vectors(self.b, self.s, self.kappas, self.k)
-        mu = np.zeros_like(f)
-        for j in range(self.k):
-            direction = f[:, j] / gamma[j] if gamma[j] > 0 else np.eye(1, d)[0]
-            mu[:, j] = sample(direction, float(gamma[j]), 1, rng)[0]
+        mu = self.drawn_directions(rng)
         with np.errstate(divide="ignore"):
             score = dots(self.x, mu)[:, : self.k] * self.kappas + np.log(pi) - log_partition(d, self.kappas)
         noise = rng.gumbel(size=score.shape)
@@ -225,9 +245,9 @@ class _GibbsState:
         """Draw concentrations, directions integrated out, by Metropolis with steps of their posterior width."""
         groups = [slice(None)] if self.concentration == "shared" else [slice(j, j + 1) for j in range(self.k)]
         for g, topics in enumerate(groups):
-            target = self.kappa_target(topics)
-            width = _width(target, np.sqrt(self.square[topics]).sum())
-            self.kappa[g] = np.exp(metropolis(target, float(np.log(self.kappa[g])), 2.4 * width, STEPS, rng)[-1])
+            self.kappa[g] = drawn_concentration(
+                self.kappa_target(topics), self.kappa[g], np.sqrt(self.square[topics]).sum(), rng
+            )
 
     def kappa_target(self, topics: slice) -> ConcentrationTarget:
         """Return the density of the log concentration that ``topics`` share, given the labels."""
@@ -249,6 +269,25 @@ class _GibbsState:
         return float(weights + directions.sum()) + law
 
 
+def drawn_columns(f: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Draw a direction for each of the first ``k`` columns of ``f`` (D, kp), natural vectors, by ``rng``."""
+    mu, gamma = np.zeros_like(f), column_norms(f)
+    for j in range(k):
+        direction = f[:, j] / gamma[j] if gamma[j] > 0 else np.eye(1, len(f))[0]
+        mu[:, j] = sample(direction, float(gamma[j]), 1, rng)[0]
+    return mu
+
+
+def drawn_concentration(target: ConcentrationTarget, kappa: float, resultant: float, rng: np.random.Generator) -> float:
+    """Take Metropolis steps from ``kappa`` under the density ``target`` of its logarithm.
+
+    ``resultant`` is the length of the sum of what it is the concentration of, which tells where the density lies;
+    ``rng`` draws.
+    """
+    width = _width(target, resultant)
+    return float(np.exp(metropolis(target, float(np.log(kappa)), 2.4 * width, STEPS, rng)[-1]))
+
+
 def _width(target: ConcentrationTarget, resultant: float) -> float:
     """Standard deviation of u = log kappa under its target, which does not depend on the current value."""
     sd = np.sqrt(target.s2)
@@ -260,18 +299,27 @@ def _width(target: ConcentrationTarget, resultant: float) -> float:
     return float(np.sqrt(w @ (u - w @ u) ** 2))
 
 
-def _gathered(state: _GibbsState, kept: list[tuple[ClusterLabels, Vector, Vector]], trace: Vector) -> GibbsFit:
+def matched_topics(best: ClusterLabels, z: ClusterLabels, k: int) -> Indices:
+    """Return which topic of the draw ``z`` (N,) each of ``k`` topics of the ``best`` draw (N,) is, to agree most."""
+    both = z >= 0
+    table = np.bincount(best[both] * k + z[both], minlength=k * k).reshape(k, k)
+    return np.asarray(linear_sum_assignment(-table)[1])
+
+
+def renumbered(z: ClusterLabels, order: Indices) -> ClusterLabels:
+    """Return labels ``z`` (N,) by the numbers of the topics that ``order`` (k,) matches; -1 stays."""
+    return np.where(z >= 0, np.argsort(order)[z], -1)
+
+
+def _gathered(state: GibbsState, kept: list[tuple[ClusterLabels, Vector, Vector]], trace: Vector) -> GibbsFit:
     """Number the topics of all draws as in the best one, and summarise."""
     k = state.k
     best = kept[int(trace[-len(kept) :].argmax())][0]
     resp = np.zeros_like(one_hot(best, k, np.float64))
     labels, kappas, pis = [], [], []
     for z, kappa, pi in kept:
-        both = z >= 0
-        table = np.bincount(best[both] * k + z[both], minlength=k * k).reshape(k, k)
-        order = linear_sum_assignment(-table)[1] if state.exchangeable else np.arange(k)
-        name = np.argsort(order)
-        labels.append(np.where(both, name[z], -1))
+        order = matched_topics(best, z, k) if state.exchangeable else np.arange(k)
+        labels.append(renumbered(z, order))
         kappas.append(kappa[order] if len(kappa) == k else kappa)
         pis.append(pi[order])
         resp += one_hot(labels[-1], k, np.float64)
@@ -299,9 +347,11 @@ def _sweep(
     alpha: Vector,
     kappa: Vector,
     probability: Vector,
+    counted: float,
 ) -> None:
     """Draw every label in turn given all others; with room in ``probability``, write those instead and keep labels.
 
+    A topic's weight is ``alpha`` and, where ``counted`` is 1, the number of its documents.
     ``square`` = |S_k|^2 and ``cross`` = S_k'b_k follow the sums S, and x_i'S_k gives the norms with and without i.
     """
     d, k, frozen = float(s.shape[0]), len(nk), len(probability) > 0
@@ -329,7 +379,7 @@ def _sweep(
         for j in range(k):
             length = resultant(kappa[j], square[j] + 2 * cosine[j] + xx[i], cross[j] + xb[i, j], c0[j])
             joined[j] = ell(d, length) if j != old else with_i
-            p[j] = np.log(alpha[j] + nk[j]) - of_kappa[j] - of_sum[j] + joined[j]
+            p[j] = np.log(alpha[j] + counted * nk[j]) - of_kappa[j] - of_sum[j] + joined[j]
             top = max(top, p[j])
         total = 0.0
         for j in range(k):

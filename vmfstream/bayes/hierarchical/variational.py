@@ -12,7 +12,7 @@ Documents ``x`` are unit rows (N, D) and belong to the leaves of ``tree``; ``pri
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -161,17 +161,36 @@ def fit_hierarchy(
     starts : int >= 1
     scheme, learn, mass, max_iter, tol : see `fit_tree`
     """
+    fits = [
+        fit_tree(x, resp, tree, prior, scheme, learn=learn, mass=mass, max_iter=max_iter, tol=tol)
+        for resp, prior in tree_starts(x, tree, rng, starts, kappa, concentration, alpha, mass)
+    ]
+    return best_of(fits, lambda fit: float(fit.trace.max()))
+
+
+def tree_starts(
+    x: Rows,
+    tree: Tree,
+    rng: np.random.Generator,
+    starts: int,
+    kappa: KappaRule,
+    concentration: Concentration,
+    alpha: float,
+    mass: Vector | None = None,
+) -> Iterator[tuple[Floats, TreePrior]]:
+    """Yield responsibilities (N, kp) of annealed fits, similar topics under the same nodes, and a prior from each.
+
+    Arguments as in `fit_hierarchy`: rows ``x`` with their ``mass``, leaves of the ``tree``, as many ``starts`` by
+    ``rng``; ``kappa``, ``concentration`` and ``alpha`` go into the prior.
+    """
     k = tree.k
     nothing = np.zeros(1 if concentration == "shared" else k)
     leaf = KappaModel(kappa, None, concentration, nothing, nothing, rng)
-    fits = []
     for resp in annealed_starts(x, k, rng, starts, weights=mass):
         seen = weighted(resp, mass)
         nk = seen.sum(axis=0, dtype=np.float64)[:k]
         resp[:, :k] = resp[:, arrange(tree, accumulate(x, seen), nk, rng)]
-        prior = moment_tree_prior(x, weighted(resp, mass), tree, alpha=alpha, leaf=leaf)
-        fits.append(fit_tree(x, resp, tree, prior, scheme, learn=learn, mass=mass, max_iter=max_iter, tol=tol))
-    return best_of(fits, lambda fit: float(fit.trace.max()))
+        yield resp, moment_tree_prior(x, weighted(resp, mass), tree, alpha=alpha, leaf=leaf)
 
 
 def started(
@@ -188,10 +207,10 @@ def started(
     seen = weighted(resp, mass)
     s, nk = accumulate(x, seen), seen.sum(axis=0, dtype=np.float64)[:k]
     leaf = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, float(nk.sum())))
-    near = [_level_prior(prior, depth).m for depth in tree.depth[tree.inner]]
+    near = [law.m for law in node_priors(tree, prior)]
     inner = point_factor(d, np.exp(near)) if near else _joined([])
     alpha = np.full(k, prior.alpha)
-    branches = renewed(tree, None, prior.b, s, _expected(tree, leaf, inner), scheme)
+    branches = renewed(tree, None, prior.b, s, expected_concentrations(tree, leaf, inner), scheme)
     return TreeState(resp, s, nk, branches, leaf, inner, DirichletWeights(alpha + nk, alpha), mass)
 
 
@@ -209,7 +228,7 @@ def weight_step(state: TreeState) -> TreeState:
 
 def direction_step(state: TreeState, tree: Tree, prior: TreePrior, scheme: Scheme) -> TreeState:
     """Renew the directions of all nodes."""
-    kappa = _expected(tree, state.leaf, state.inner)
+    kappa = expected_concentrations(tree, state.leaf, state.inner)
     return replace(state, branches=renewed(tree, state.branches, prior.b, state.s, kappa, scheme))
 
 
@@ -227,7 +246,7 @@ def bound(state: TreeState, tree: Tree, prior: TreePrior) -> float:
 
     With messages the directions' entropy is that of the tree of vMF messages, so it is not a strict bound.
     """
-    kappa = _expected(tree, state.leaf, state.inner)
+    kappa = expected_concentrations(tree, state.leaf, state.inner)
     directions = evidence(tree, state.branches, prior.b, state.s, kappa, state.inner)
     labels = float((state.nk * (state.weights.expected_log - state.leaf.ell)).sum())
     spread = entr(state.resp.astype(np.float64)).sum(axis=1)
@@ -280,20 +299,31 @@ def leaf_cosines(state: TreeState, tree: Tree) -> Vector:
     return column_dots(state.s, state.branches.f)[:k] * shrinkage(len(state.s), state.branches.gamma[:k])
 
 
+def node_priors(tree: Tree, prior: TreePrior) -> list[KappaPrior]:
+    """Return the priors of log kappa of the inner nodes, those of their depths."""
+    laws = []
+    for depth in tree.depth[tree.inner]:
+        law = prior.inner[int(depth)].prior
+        if law is None:
+            raise ValueError(f"the inner nodes at depth {depth} need a prior of their concentrations")
+        laws.append(law)
+    return laws
+
+
+def expected_concentrations(tree: Tree, leaf: KappaFactor, inner: KappaFactor) -> Vector:
+    """Return the expected concentrations (n,) of a ``tree`` with factors ``leaf`` and ``inner``; 1 for the root."""
+    out = np.ones(tree.n)
+    out[: tree.k] = leaf.mean
+    out[tree.inner] = inner.mean
+    return out
+
+
 def _children(tree: Tree, branches: Branches) -> tuple[Vector, Vector]:
     """Numbers of children of the inner nodes, and the sums of their expected cosines with them."""
     parent = tree.parent[:-1]
     count = np.bincount(parent, minlength=tree.n).astype(np.float64)
     close = np.bincount(parent, weights=branches.cosine[:-1], minlength=tree.n)
     return count[tree.inner], np.asarray(close[tree.inner], np.float64)
-
-
-def _expected(tree: Tree, leaf: KappaFactor, inner: KappaFactor) -> Vector:
-    """Expected concentrations of all nodes; 1 for the root, whose natural vector is given."""
-    out = np.ones(tree.n)
-    out[: tree.k] = leaf.mean
-    out[tree.inner] = inner.mean
-    return out
 
 
 def _part(factor: KappaFactor, here: Indices) -> KappaFactor:
@@ -308,10 +338,3 @@ def _joined(parts: list[KappaFactor]) -> KappaFactor:
     if not rows:
         return KappaFactor(*(np.zeros(0) for _ in range(5)))
     return KappaFactor(*(np.concatenate(column) for column in zip(*rows, strict=True)))
-
-
-def _level_prior(prior: TreePrior, depth: int) -> KappaPrior:
-    given = prior.inner[int(depth)].prior
-    if given is None:
-        raise ValueError(f"the inner nodes at depth {depth} need a prior of their concentrations")
-    return given

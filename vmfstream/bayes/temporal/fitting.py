@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.bayes.factors.beliefs import anchored
-from vmfstream.bayes.factors.concentration import KappaFactor, KappaRule, point_factor
+from vmfstream.bayes.factors.beliefs import anchored, per_column
+from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
 from vmfstream.bayes.factors.kappa_model import KappaModel
@@ -20,16 +20,17 @@ from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.temporal.chain import convolve, forward, next_slice_density, smooth
 from vmfstream.bayes.temporal.filtering import Filtered, FilterSettings, FilterState, filter_fit, filter_step
+from vmfstream.bayes.temporal.gibbs import ChainPrior, draw_chain
 from vmfstream.bayes.temporal.meanfield import Links, fit_chain, started
 from vmfstream.bayes.temporal.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
-from vmfstream.directional.kernels import padded
+from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.options import Concentration
 
-Inference: TypeAlias = Literal["filter", "smoother", "meanfield"]
+Inference: TypeAlias = Literal["filter", "smoother", "meanfield", "gibbs"]
 
 TemporalStart: TypeAlias = Literal["all", "first"]
 
@@ -67,6 +68,8 @@ class EvolutionOptions:
     learn: tuple[Hyperparameter, ...] = ()
     max_iter: int = 50
     tol: float = 1e-4
+    draws: int = 100
+    burn_in: int = 100
 
     def __post_init__(self) -> None:
         if self.inference not in get_args(Inference):
@@ -77,6 +80,10 @@ class EvolutionOptions:
             raise ValueError(f"lag: expected None unless inference is 'smoother', got {self.lag}")
         if self.learn and self.inference != "meanfield":
             raise ValueError(f"empirical_bayes: expected () unless inference is 'meanfield', got {self.learn}")
+        if self.proportions == "dirichlet" and self.inference == "gibbs":
+            raise ValueError(
+                "proportions: expected 'static' or 'logistic-normal' with inference 'gibbs', got 'dirichlet'"
+            )
         if self.start == "first" and self.inference != "filter":
             raise ValueError(f"start: 'first' belongs to inference 'filter', got inference {self.inference!r}")
 
@@ -86,8 +93,8 @@ class Evolution:
     """Beliefs about all slices so far, and what is needed to go on.
 
     ``f`` natural vectors (D, kp) per slice, anchor included, as the inference gives them; ``gains`` what the documents
-    of each slice added to them, kappa S_t (smoother only); ``h0`` (D, kp) the prediction for the first slice;
-    ``anchor`` (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last call;
+    of each slice added to them, kappa S_t (not by filter and mean field); ``h0`` (D, kp) the prediction for the first
+    slice; ``anchor`` (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last call;
     ``state`` what is predicted for the slice after the last; ``scores`` the mean log predictive density per document
     for each of `PERSISTENCES` if that was chosen.
     """
@@ -130,12 +137,13 @@ def evolve(
     x : (N, D) CSR or dense unit rows, slice after slice
     sizes : documents of each slice, the first with as many as there are topics; others may be empty
     k : int, number of topics
-    options : EvolutionOptions. ``inference``: by the filter, the smoother (with ``lag``, given so many later slices) or
-        mean field. ``persistence``: expected cosine between consecutive means, None to choose from `PERSISTENCES` what
-        predicts best. ``anchored``: the prior of the directions acts in every slice, not the first alone (mean field
-        has it in the first alone). ``proportions``, ``weight_step``, ``strength``: see
-        `vmfstream.bayes.temporal.proportions`. ``start``: topics are looked for in all slices, or, for a filter that
-        knows nothing of later slices, in the first. ``learn``: hyperparameters set by empirical Bayes, mean field only
+    options : EvolutionOptions. ``inference``: by the filter, the smoother (with ``lag``, given so many later slices),
+        mean field, or Gibbs sampling (``draws`` after ``burn_in``). ``persistence``: expected cosine between
+        consecutive means, None to choose from `PERSISTENCES` what predicts best. ``anchored``: the prior of the
+        directions acts in every slice, not the first alone (mean field has it in the first alone). ``proportions``,
+        ``weight_step``, ``strength``: see `vmfstream.bayes.temporal.proportions`. ``start``: topics are looked for in
+        all slices, or, for a filter that knows nothing of later slices, in the first. ``learn``: hyperparameters set
+        by empirical Bayes, mean field only
     rng : numpy.random.Generator
     starts : int, annealed starts, of which the largest bound wins
 
@@ -171,7 +179,7 @@ def extended(past: Evolution, xs: Sequence[Rows]) -> Evolution:
     k = past.weights.shape[1]
     gains = past.gains
     f = [*past.f, *(anchored(past.anchor, one.h, k) for one in filtered)]
-    if past.options.inference == "smoother":
+    if past.options.inference in ("smoother", "gibbs"):
         gains = [*gains, *(one.h - one.p for one in filtered)]
         f = list(smooth(gains, 1.0, past.h0, past.omega, past.anchor, past.options.lag, k).s)
     return replace(
@@ -194,6 +202,9 @@ class _Begun:
     b: Floats
     model: KappaModel
     kappa: KappaFactor
+    rng: np.random.Generator
+    law: KappaPrior | None
+    """Prior of log kappa, where the inference has one."""
 
 
 def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions) -> Evolution:
@@ -206,8 +217,10 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOption
         found = _from_filter(xs, begun, k, options, omega)
     elif options.inference == "smoother":
         found = _from_smoother(xs, begun, k, options, omega)
-    else:
+    elif options.inference == "meanfield":
         found = _from_meanfield(xs, begun, k, options, omega)
+    else:
+        found = _from_gibbs(xs, begun, k, options, omega)
     return replace(found, scores=scores)
 
 
@@ -231,13 +244,14 @@ def _begun(
 ) -> _Begun:
     """Fit a flat mixture to the documents that may be looked at."""
     prior = moment_prior(x, resp, k, alpha=options.alpha)
-    law = None if options.kappa == "point" else moment_kappa_prior(x, resp, k)
+    known = None if options.kappa == "point" and options.inference != "gibbs" else moment_kappa_prior(x, resp, k)
     fit = variational.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS)
     nothing = np.zeros(1 if options.concentration == "shared" else k)
-    model = KappaModel(options.kappa, law, options.concentration, nothing, nothing, rng)
+    prior_of_kappa = None if options.kappa == "point" else known
+    model = KappaModel(options.kappa, prior_of_kappa, options.concentration, nothing, nothing, rng)
     whole = options.start == "all"
     resps = np.split(fit.resp, np.cumsum(sizes)[:-1]) if whole else [fit.resp]
-    return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa)
+    return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa, rng, known)
 
 
 def _anchor_and_first(begun: _Begun, k: int, options: EvolutionOptions) -> tuple[Floats, Floats]:
@@ -352,6 +366,49 @@ def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: Evolutio
         fit.trace,
         fit.converged,
     )
+
+
+def _from_gibbs(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions, omega: float) -> Evolution:
+    """Draw from the start on; the beliefs are those of the smoother given how often documents were in topics."""
+    anchor, h0 = _anchor_and_first(begun, k, options)
+    d, kappa0 = len(h0), _spread(begun, k, options).mean
+    static = options.proportions == "static"
+    if begun.law is None:
+        raise ValueError("Gibbs sampling needs a prior of the concentrations")
+    prior = ChainPrior(
+        h0[:, :k].astype(np.float64),
+        anchor.astype(np.float64),
+        float(inv_bessel_ratio(d, omega)),
+        options.alpha if static else None,
+        None if static else options.weight_step,
+        begun.law,
+    )
+    labels0 = [resp[:, :k].argmax(axis=1) for resp in begun.resps]
+    f0 = smooth(_gains(xs, begun.resps, kappa0, k), 1.0, h0, omega, anchor, k=k).s
+    means0 = [f / np.maximum(column_norms(f), np.finfo(np.float64).tiny) for f in f0]
+    lengths = {"draws": options.draws, "burn_in": options.burn_in}
+    found = draw_chain(xs, labels0, means0, kappa0, prior, begun.rng, **lengths)
+    resps = [np.pad(resp, [(0, 0), (0, h0.shape[1] - k)]).astype(h0.dtype) for resp in found.resps]
+    factor = point_factor(d, found.kappas.mean(axis=0))
+    gains = _gains(xs, resps, factor.mean, k)
+    counts = np.array([resp.sum(axis=0) for resp in found.resps])
+    n = begun.model.grouped(counts.sum(axis=0))
+    seen = n * np.asarray(bessel_ratio(d, factor.mean))
+    weights = _weights(k, len(xs), options).renewed(counts)
+    ahead = convolve(forward(gains, 1.0, h0, omega)[1][-1], omega)
+    state = FilterState(ahead, weights.ahead(), factor, n, seen)
+    f = list(smooth(gains, 1.0, h0, omega, anchor, k=k).s)
+    settings = _settings(begun, anchor, options, omega)
+    shown = (found.weights.mean(axis=0), factor, resps, state, settings, found.trace, True)
+    return Evolution(options, omega, f, gains, h0, anchor, *shown)
+
+
+def _gains(xs: Sequence[Rows], resps: Sequence[Floats], kappa: Vector, k: int) -> list[Floats]:
+    """kappa S_t of every slice, (D, kp)."""
+    return [
+        accumulate(x, resp) * per_column(kappa, resp.shape[1], k).astype(resp.dtype)
+        for x, resp in zip(xs, resps, strict=True)
+    ]
 
 
 def _settings(begun: _Begun, anchor: Floats, options: EvolutionOptions, omega: float) -> FilterSettings:

@@ -103,7 +103,7 @@ def test_sweeps_leave_the_posterior_as_it_is(case: dict[str, Any]) -> None:
 def test_concentrations_follow_their_conditional(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)
     given = case["kappa_conditional"]
-    state = gibbs._GibbsState(x, np.array(given["z"]), case["K"], prior, law, None, "own")
+    state = gibbs.GibbsState(x, np.array(given["z"]), case["K"], prior, law, None, "own")
     rng = np.random.default_rng(3)
     chain = np.empty((1500, case["K"]))
     for i in range(len(chain)):
@@ -121,7 +121,7 @@ def test_density_of_a_concentration_is_the_joint_density_as_its_function(case: d
     groups: dict[Concentration, slice] = {"shared": slice(None), "own": slice(1, 2)}
     for concentration, topics in groups.items():
         z = np.array(case["kappa_conditional"]["z"])
-        state = gibbs._GibbsState(x, z, case["K"], prior, law, None, concentration)
+        state = gibbs.GibbsState(x, z, case["K"], prior, law, None, concentration)
         joint = []
         for value in u:
             state.kappa[-1] = np.exp(value)
@@ -176,7 +176,7 @@ def test_trace_is_the_joint_density_of_the_enumeration() -> None:
     x, prior, _ = tiny(case)
     joint = np.array(case["fixed_kappa"]["log_joint"])
     found = [
-        gibbs._GibbsState(x, np.array(z), case["K"], prior, None, np.array(case["kappa"]), "own").log_joint()
+        gibbs.GibbsState(x, np.array(z), case["K"], prior, None, np.array(case["kappa"]), "own").log_joint()
         for z in case["assignments"]
     ]
     assert np.subtract(found, found[0]) == pytest.approx(joint - joint[0], abs=1e-9)

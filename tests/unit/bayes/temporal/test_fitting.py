@@ -11,11 +11,11 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.mixtures.columns import column_norms
 
 
-@pytest.mark.parametrize("inference", ["filter", "smoother", "meanfield"])
+@pytest.mark.parametrize("inference", ["filter", "smoother", "meanfield", "gibbs"])
 def test_slices_without_documents_hear_only_the_link(inference: Inference) -> None:
     """The expected cosine falls by the persistence; mean field says c0 E[mu] to the next factor instead."""
     xs, _, _ = simulated()
-    options = EvolutionOptions(inference=inference, persistence=0.6, anchored=False, max_iter=300)
+    options = EvolutionOptions(inference=inference, persistence=0.6, anchored=False, max_iter=300, draws=5, burn_in=5)
     fitted = evolve(np.vstack(xs), [40] * 4, 3, options, np.random.default_rng(0))
     empty = np.zeros((0, 300))
     later = extended(fitted, [empty, empty])
@@ -43,6 +43,12 @@ def test_more_starts_never_fit_worse() -> None:
 
 
 def test_bad_options_are_named() -> None:
-    for options in ({"inference": "gibbs"}, {"persistence": 1.0}, {"inference": "filter", "lag": 1}):
+    for options in (
+        {"inference": "exact"},
+        {"persistence": 1.0},
+        {"inference": "filter", "lag": 1},
+        {"inference": "gibbs", "lag": 1},
+        {"inference": "gibbs", "proportions": "dirichlet"},
+    ):
         with pytest.raises(ValueError, match=f"{list(options)[-1]}: expected"):
             EvolutionOptions(**options)
