@@ -28,7 +28,7 @@ from vmfstream.replay.planted import PlantedSource, PlantedStream
 
 log, documents, slices, per_slice = sys.argv[1], *map(int, sys.argv[2:])
 settings = RunSettings(topics=16, slices="month", threads=1)
-for size in (300, per_slice):  # compile everything first, for small slices and large ones
+for size in (300, 5000):  # compile everything first, for small slices and large ones
     first = PlantedSource(PlantedStream(slices=12, documents_per_slice=size))
     follow(first, FieldCodec(), RunFile(f"{log}.{size}"), settings)
 

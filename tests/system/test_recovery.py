@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import signal
@@ -16,6 +15,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from tests.processes import SERVER
 from vmfstream.decisions import decision
 from vmfstream.engine.loop import writing
 from vmfstream.records import Commit
@@ -28,9 +28,6 @@ from vmfstream.seeds import seeds_as_text, seeds_of
 
 CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}, "decision": {"made"}}
 EPOCH_DOCUMENTS = 70
-
-_servers = multiprocessing.get_context("forkserver")
-_servers.set_forkserver_preload(["tests.warmed"])
 
 
 class Killed(RunFile):
@@ -106,7 +103,7 @@ def follow_planted(
 
 
 def process(path: Path, *args: object) -> Any:
-    child = _servers.Process(target=follow_planted, args=(str(path), *args))
+    child = SERVER.Process(target=follow_planted, args=(str(path), *args))
     child.start()
     return child
 

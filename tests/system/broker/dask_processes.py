@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import multiprocessing
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from tests.processes import SERVER
 from tests.system.broker.cluster import free_ports
 from tests.system.broker.trackers import rows_of
 from tests.waiting import PATIENCE, has_ended, wait_for
 from vmfstream.records import Position
-
-_servers = multiprocessing.get_context("forkserver")
-_servers.set_forkserver_preload(
-    ["tests.warmed", "vmfstream.connectors.kafka.source", "vmfstream.engine.scale.cluster", "distributed"]
-)
 
 
 def serve(port: int) -> None:
@@ -100,7 +95,7 @@ class Grid:
 
 
 def _started(target: Callable[..., None], *arguments: Any) -> Any:
-    child = _servers.Process(target=target, args=arguments)
+    child = SERVER.Process(target=target, args=arguments)
     child.start()
     return child
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import multiprocessing
 import random
 import sys
 from functools import partial
@@ -12,12 +11,10 @@ from typing import Any
 
 import duckdb
 
+from tests.processes import SERVER
 from tests.waiting import has_ended, wait_for
 from vmfstream.connectors.kafka.publisher import Deadlines
 from vmfstream.records import Position
-
-_servers = multiprocessing.get_context("forkserver")
-_servers.set_forkserver_preload(["tests.warmed", "vmfstream.connectors.kafka.source"])
 
 SUBJECTS = (
     "harbour ship crane cargo docker sailor vessel anchor",
@@ -75,7 +72,7 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
 
 def tracker(path: Path, url: str, until: Position | None = None, **settings: Any) -> Any:
     """Start one, which ends with the tests at the latest."""
-    child = _servers.Process(target=follow_topic, args=(str(path), url, until, settings), daemon=True)
+    child = SERVER.Process(target=follow_topic, args=(str(path), url, until, settings), daemon=True)
     child.start()
     return child
 
@@ -98,7 +95,7 @@ def command(*words: object, deadlines: Deadlines) -> Any:
 
     ``deadlines`` are those of its producers.
     """
-    child = _servers.Process(target=follow_command, args=(tuple(map(str, words)), deadlines))  # has a child itself
+    child = SERVER.Process(target=follow_command, args=(tuple(map(str, words)), deadlines))  # has a child itself
     child.start()
     atexit.register(child.kill)
     return child
