@@ -14,7 +14,6 @@ from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
 from vmfstream.bayes.flat import gibbs, variational
 from vmfstream.bayes.flat.maximum_a_posteriori import ModeFit, fit_modes
 from vmfstream.bayes.flat.uncertainty import of_draws
-from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import (
     FitInput,
     components_by_rows,
@@ -212,10 +211,6 @@ class BayesianVMFMixture(BayesianEstimator):
         self._take(self._best(part, documents, run, self.alpha), self.kappa, part, documents)
 
     def _draw(self, documents: FitInput) -> None:
-        if isinstance(documents.rows, ChunkedMatrix):
-            raise ValueError(
-                "inference: rows in parts take 'variational' or 'map', got 'gibbs', which visits row by row"
-            )
         k, rng = self.n_components, self._rng()
         part = repeated(merged_if_it_matters(documents, k))
         rows = part.rows

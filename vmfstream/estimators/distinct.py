@@ -78,11 +78,18 @@ def merged_if_it_matters(documents: FitInput, k: int) -> Distinct:
     return distinct(documents, k)
 
 
+def check_one_by_one(rows: Rows) -> None:
+    """Raise ValueError unless a label can be drawn for one of the ``rows`` (N, D) after the other."""
+    if isinstance(rows, ChunkedMatrix):
+        raise ValueError("inference: expected another one for rows in parts, got 'gibbs', which visits row by row")
+
+
 def repeated(part: Distinct) -> Distinct:
     """Return the rows of a ``part`` as often as their weights say, and as many numbers: the first copy of each.
 
-    Raises ValueError unless weights are whole numbers.
+    Raises ValueError for rows in parts, and unless weights are whole numbers.
     """
+    check_one_by_one(part.rows)
     if part.weight is None:
         return part
     bad = np.flatnonzero(part.weight != np.floor(part.weight))

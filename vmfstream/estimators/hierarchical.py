@@ -16,7 +16,6 @@ from vmfstream.bayes.hierarchical.gibbs import draw_hierarchy
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
 from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
 from vmfstream.bayes.predictive import memberships
-from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows
 from vmfstream.estimators.distinct import Distinct, merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Names, Number, Whole
@@ -211,10 +210,6 @@ class HierarchicalVMFMixture(MixtureEstimator):
 
     def _drawn(self, part: Distinct, tree: Tree) -> tuple[Distinct, TreeFit]:
         part = repeated(part)
-        if isinstance(part.rows, ChunkedMatrix):
-            raise ValueError(
-                "inference: rows in parts take 'messages' or 'meanfield', got 'gibbs', which visits row by row"
-            )
         found = draw_hierarchy(
             part.rows,
             tree,

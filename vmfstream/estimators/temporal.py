@@ -14,6 +14,7 @@ from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of, occupied_first
+from vmfstream.estimators.distinct import check_one_by_one
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Names, Nothing, Number, Whole
 
 LONGEST_SILENCE = 1000
@@ -177,8 +178,8 @@ class TemporalVMFMixture(MixtureEstimator):
                 stacklevel=2,
             )
         rows, empty, _ = self._read(X)
-        if self.inference == "gibbs" and isinstance(rows, ChunkedMatrix):
-            raise ValueError("inference: rows in parts take all but 'gibbs', which visits row by row")
+        if self.inference == "gibbs":
+            check_one_by_one(rows)
         numbers = _slice_numbers(slices, len(empty), 0)
         order = np.argsort(numbers, kind="stable")
         first, sizes = _sizes(numbers, int(numbers.min()))

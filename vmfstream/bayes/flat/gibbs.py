@@ -11,8 +11,9 @@ words.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -33,6 +34,8 @@ from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.progress import swept
+
+Draw = TypeVar("Draw")
 
 STEPS = 10
 """Metropolis steps of a concentration in a sweep."""
@@ -105,13 +108,11 @@ def fit(
     ----------
     [GY14] section 3.1.2; sums in the denominator hold document i as a member of topic k.
     """
-    check_lengths(draws, burn_in)
     if kappa is None and kappa_prior is None:
         raise ValueError("kappa_prior is needed to draw kappa; got None")
     state = GibbsState(x, labels0, k, prior, kappa_prior, kappa, concentration)
-    kept: list[tuple[ClusterLabels, Vector, Vector]] = []
-    trace = []
-    for sweep in range(burn_in + draws):
+
+    def sweep() -> tuple[ClusterLabels, Vector, Vector]:
         if collapsed:
             state.draw_labels(rng)
             pi = rng.dirichlet(state.alpha + state.nk)
@@ -119,17 +120,29 @@ def fit(
             pi = state.draw_all(rng)
         if kappa is None:
             state.draw_kappa(rng)
-        trace.append(state.log_joint())
-        swept(len(trace), "log joint density", trace[-1])
-        if sweep >= burn_in:
-            kept.append((state.labels.copy(), state.kappa.copy(), pi))
-    return _gathered(state, kept, np.array(trace))
+        return state.labels.copy(), state.kappa.copy(), pi
+
+    return _gathered(state, *kept_draws(sweep, state.log_joint, draws, burn_in))
 
 
-def check_lengths(draws: int, burn_in: int) -> None:
-    """Raise ValueError unless there is something to draw."""
+def kept_draws(
+    sweep: Callable[[], Draw], log_joint: Callable[[], float], draws: int, burn_in: int
+) -> tuple[list[Draw], Vector]:
+    """Run a chain: return what its last ``draws`` sweeps gave, and the log joint density after every one.
+
+    ``sweep`` draws everything once, ``log_joint`` tells the density then; ``burn_in`` sweeps come before. Raises
+    ValueError unless there is something to draw.
+    """
     if draws < 1 or burn_in < 0:
         raise ValueError(f"draws must be at least 1 and burn_in at least 0; got {draws} and {burn_in}")
+    kept, trace = [], []
+    for number in range(1, burn_in + draws + 1):
+        found = sweep()
+        trace.append(log_joint())
+        swept(number, "log joint density", trace[-1])
+        if number > burn_in:
+            kept.append(found)
+    return kept, np.array(trace)
 
 
 def conditionals(x: Rows, labels: ClusterLabels, k: int, prior: Prior, kappa: float | Vector) -> Vector:

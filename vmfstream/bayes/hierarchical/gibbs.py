@@ -23,7 +23,7 @@ from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.factors.univariate import ConcentrationTarget
 from vmfstream.bayes.factors.weights import DirichletWeights
-from vmfstream.bayes.flat.gibbs import GibbsState, check_lengths, drawn_columns, drawn_concentration, renumbered
+from vmfstream.bayes.flat.gibbs import GibbsState, drawn_columns, drawn_concentration, kept_draws, renumbered
 from vmfstream.bayes.hierarchical.node_directions import renewed
 from vmfstream.bayes.hierarchical.prior import TreePrior
 from vmfstream.bayes.hierarchical.trees import Tree
@@ -40,7 +40,6 @@ from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
-from vmfstream.progress import swept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,16 +101,8 @@ def draw_tree(
     ----------
     [GY14] sections 3.1.2 and 3.2: the paper gives the conditionals of the flat mixture only.
     """
-    check_lengths(draws, burn_in)
     chain = _TreeChain(x, labels0, tree, prior, concentration)
-    kept, trace = [], []
-    for sweep in range(burn_in + draws):
-        chain.sweep(rng)
-        trace.append(chain.log_joint())
-        swept(len(trace), "log joint density", trace[-1])
-        if sweep >= burn_in:
-            kept.append((chain.leaves.labels.copy(), chain.kappa.copy()))
-    return _gathered(chain, kept, np.array(trace))
+    return _gathered(chain, *kept_draws(lambda: chain.sweep(rng), chain.log_joint, draws, burn_in))
 
 
 def draw_hierarchy(
@@ -166,8 +157,8 @@ class _TreeChain:
         self.mu /= np.maximum(column_norms(self.mu), np.finfo(np.float64).tiny)
         self._pass_down()
 
-    def sweep(self, rng: np.random.Generator) -> None:
-        """Draw everything once: labels, concentrations and directions of leaves, then nodes from below."""
+    def sweep(self, rng: np.random.Generator) -> tuple[ClusterLabels, Vector]:
+        """Draw everything once, leaves and then nodes from below; return labels and concentrations."""
         tree, k = self.tree, self.tree.k
         self.leaves.draw_labels(rng)
         if self.leaves.law is not None:
@@ -182,6 +173,7 @@ class _TreeChain:
             self.kappa[node] = drawn_concentration(target, float(self.kappa[node]), float(np.linalg.norm(total)), rng)
             self.mu[:, node] = drawn_columns((pull + self.kappa[node] * total)[:, None], 1, rng)[:, 0]
         self._pass_down()
+        return self.leaves.labels.copy(), self.kappa.copy()
 
     def log_joint(self) -> float:
         """log p(z, X, log kappa, mu of inner nodes) without weights and directions of leaves, relative to uniform."""
@@ -238,30 +230,23 @@ def matched(tree: Tree, shared: NDArray[np.int64]) -> Indices:
     shapes = [""] * tree.n
     for node in range(tree.k, tree.n):
         shapes[node] = f"({''.join(sorted(shapes[c] for c in tree.children(node)))})"
-    order = np.empty(tree.n, np.int64)
 
-    def agreement(one: int, other: int) -> float:
+    def best(one: int, other: int) -> tuple[float, list[tuple[int, int]]]:
+        """Return how many documents two nodes share at best, and the pairs of nodes at and below them."""
         if one < tree.k:
-            return float(shared[one, other])
-        return pairs(one, other)[1]
-
-    def pairs(one: int, other: int) -> tuple[list[tuple[int, int]], float]:
+            return float(shared[one, other]), [(one, other)]
+        total, pairs = 0.0, [(one, other)]
         ours, theirs = tree.children(one).tolist(), tree.children(other).tolist()
-        found, total = [], 0.0
-        for shape in {shapes[c] for c in ours}:
-            rows = [c for c in ours if shapes[c] == shape]
-            columns = [c for c in theirs if shapes[c] == shape]
-            gain = np.array([[agreement(a, b) for b in columns] for a in rows])
-            chosen = linear_sum_assignment(gain, maximize=True)
-            found += [(rows[a], columns[b]) for a, b in zip(*chosen, strict=True)]
-            total += float(gain[chosen].sum())
-        return found, total
+        for shape in dict.fromkeys(shapes[c] for c in ours):
+            rows, columns = ([c for c in some if shapes[c] == shape] for some in (ours, theirs))
+            below = [[best(a, b) for b in columns] for a in rows]
+            gain = np.array([[agreed for agreed, _ in row] for row in below])
+            for a, b in zip(*linear_sum_assignment(gain, maximize=True), strict=True):
+                total += below[a][b][0]
+                pairs += below[a][b][1]
+        return total, pairs
 
-    def name(one: int, other: int) -> None:
-        order[one] = other
-        if one >= tree.k:
-            for pair in pairs(one, other)[0]:
-                name(*pair)
-
-    name(tree.root, tree.root)
+    pairs = np.array(best(tree.root, tree.root)[1])
+    order = np.empty(tree.n, np.int64)
+    order[pairs[:, 0]] = pairs[:, 1]
     return order

@@ -196,15 +196,14 @@ def extended(past: Evolution, xs: Sequence[Rows]) -> Evolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Begun:
-    """Where inference starts: responsibilities, the prior's natural vector and the concentration model."""
+    """Where inference starts: responsibilities, the prior's natural vector, the concentrations' model and prior."""
 
     resps: list[Floats]
     b: Floats
     model: KappaModel
     kappa: KappaFactor
     rng: np.random.Generator
-    law: KappaPrior | None
-    """Prior of log kappa, where the inference has one."""
+    law: KappaPrior
 
 
 def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions) -> Evolution:
@@ -244,14 +243,15 @@ def _begun(
 ) -> _Begun:
     """Fit a flat mixture to the documents that may be looked at."""
     prior = moment_prior(x, resp, k, alpha=options.alpha)
-    known = None if options.kappa == "point" and options.inference != "gibbs" else moment_kappa_prior(x, resp, k)
+    law = moment_kappa_prior(x, resp, k)
     fit = variational.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS)
     nothing = np.zeros(1 if options.concentration == "shared" else k)
-    prior_of_kappa = None if options.kappa == "point" else known
-    model = KappaModel(options.kappa, prior_of_kappa, options.concentration, nothing, nothing, rng)
+    model = KappaModel(
+        options.kappa, None if options.kappa == "point" else law, options.concentration, nothing, nothing, rng
+    )
     whole = options.start == "all"
     resps = np.split(fit.resp, np.cumsum(sizes)[:-1]) if whole else [fit.resp]
-    return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa, rng, known)
+    return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa, rng, law)
 
 
 def _anchor_and_first(begun: _Begun, k: int, options: EvolutionOptions) -> tuple[Floats, Floats]:
@@ -373,8 +373,6 @@ def _from_gibbs(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOpt
     anchor, h0 = _anchor_and_first(begun, k, options)
     d, kappa0 = len(h0), _spread(begun, k, options).mean
     static = options.proportions == "static"
-    if begun.law is None:
-        raise ValueError("Gibbs sampling needs a prior of the concentrations")
     prior = ChainPrior(
         h0[:, :k].astype(np.float64),
         anchor.astype(np.float64),

@@ -25,8 +25,8 @@ from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.factors.univariate import ConcentrationTarget
 from vmfstream.bayes.flat.gibbs import (
     GibbsState,
-    check_lengths,
     drawn_concentration,
+    kept_draws,
     matched_topics,
     renumbered,
 )
@@ -34,7 +34,6 @@ from vmfstream.bayes.temporal.proportions import FIRST_STEP
 from vmfstream.directional.bessel import log_partition
 from vmfstream.mixtures.columns import column_dots
 from vmfstream.mixtures.seeding import one_hot
-from vmfstream.progress import swept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,16 +105,9 @@ def draw_chain(
     ----------
     [GY14] sections 3.1.2 and 3.3: the paper gives the conditionals of the flat mixture only.
     """
-    check_lengths(draws, burn_in)
     chain = _Chain(xs, labels0, means0, kappa0, prior)
-    kept, trace = [], []
-    for sweep in range(burn_in + draws):
-        weights = chain.sweep(rng)
-        trace.append(chain.log_joint())
-        swept(len(trace), "log joint density", trace[-1])
-        if sweep >= burn_in:
-            kept.append((chain.labels(), chain.kappa.copy(), weights))
-    return _gathered(kept, np.array(trace), np.cumsum([x.shape[0] for x in xs])[:-1], chain.k)
+    kept, trace = kept_draws(lambda: chain.sweep(rng), chain.log_joint, draws, burn_in)
+    return _gathered(kept, trace, np.cumsum([x.shape[0] for x in xs])[:-1], chain.k)
 
 
 class _Chain:
@@ -148,11 +140,8 @@ class _Chain:
         """Documents of topics by slice, (T, k)."""
         return np.array([one.nk for one in self.slices])
 
-    def labels(self) -> ClusterLabels:
-        return np.concatenate([one.labels for one in self.slices])
-
-    def sweep(self, rng: np.random.Generator) -> Vector:
-        """Draw everything once, slice after slice, and return the weights (T, k)."""
+    def sweep(self, rng: np.random.Generator) -> tuple[ClusterLabels, Vector, Vector]:
+        """Draw everything once, slice after slice, and return labels, concentrations and weights (T, k)."""
         counts = self.counts
         pis = np.exp(_log_shares(self.eta))
         for t, one in enumerate(self.slices):
@@ -164,12 +153,8 @@ class _Chain:
             self.mu[t] = one.drawn_directions(rng)
             counts[t] = one.nk
         self._draw_kappa(rng)
-        if self.prior.step is None:
-            pi = rng.dirichlet(self.prior.alpha + counts.sum(axis=0))
-            return np.tile(pi, (len(counts), 1))
-        for t, seen in enumerate(counts):
-            self.eta[t] = _drawn_log_weights(self.eta[t], *self._ahead_and_behind(t), seen, rng)
-        return np.exp(_log_shares(self.eta))
+        labels = np.concatenate([one.labels for one in self.slices])
+        return labels, self.kappa.copy(), self._drawn_weights(counts, rng)
 
     def log_joint(self) -> float:
         """log p(z, X, mu, log kappa, eta), static weights integrated out, relative to uniform and up to a constant."""
@@ -198,6 +183,14 @@ class _Chain:
         prior, k = self.prior, self.k
         pull = np.asarray(prior.anchor[:, None]) + (prior.h0 if t == 0 else prior.tau * self.mu[t - 1][:, :k])
         return pull if t == len(self.mu) - 1 else pull + prior.tau * self.mu[t + 1][:, :k]
+
+    def _drawn_weights(self, counts: Vector, rng: np.random.Generator) -> Vector:
+        if self.prior.step is None:
+            pi = rng.dirichlet(self.prior.alpha + counts.sum(axis=0))
+            return np.tile(pi, (len(counts), 1))
+        for t, seen in enumerate(counts):
+            self.eta[t] = _drawn_log_weights(self.eta[t], *self._ahead_and_behind(t), seen, rng)
+        return np.exp(_log_shares(self.eta))
 
     def _draw_kappa(self, rng: np.random.Generator) -> None:
         d, law = len(self.mu[0]), self.prior.kappa
