@@ -43,7 +43,8 @@ def test_letters_are_the_thirteen_of_the_sentence() -> None:
     assert means == pytest.approx([2, 4, 6, 8], abs=0.2)
 
 
-def test_contexts_find_the_four_words() -> None:
+def test_contexts_find_the_four_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fits, "LETTER_CHAIN", {"burn_in": 60, "draws": 4, "thin": 5})
     found = fits.letters_once(fits.WITH, 0)
     alone = fits.letters_once(fits.WITHOUT, 0)
     assert 4 <= found["clusters"] <= 5

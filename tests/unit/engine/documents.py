@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -104,12 +105,16 @@ def committed(store: MemoryStore) -> list[str]:
 
 def plain(value: Any) -> str:
     """A record as text, number for number."""
-    if is_dataclass(value):
-        return (
-            f"({', '.join(f'{f.name}={plain(getattr(value, f.name))}' for f in fields(value) if f.name != 'seconds')})"
-        )
+    if isinstance(value, list | tuple):
+        return f"[{', '.join([plain(one) for one in value])}]"
     if isinstance(value, np.ndarray):
         return str(value.tolist())
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(plain, value))}]"
-    return repr(value)
+    if not (names := _compared(type(value))):
+        return repr(value)
+    return f"({', '.join([f'{name}={plain(getattr(value, name))}' for name in names])})"
+
+
+@cache
+def _compared(record: type) -> tuple[str, ...]:
+    """Fields of a record but the seconds; none of what is no record."""
+    return tuple(f.name for f in fields(record) if f.name != "seconds") if is_dataclass(record) else ()
