@@ -25,6 +25,8 @@ Docstrings name their sources by these marks:
           ICML 2014.
 [MJ00]    Mardia, Jupp: Directional statistics. Wiley 2000.
 [Mac92]   MacKay: The evidence framework applied to classification networks. Neural Computation 4, 1992.
+[NH98]    Neal, Hinton: A view of the EM algorithm that justifies incremental, sparse, and other variants. Learning in
+          Graphical Models, 1998.
 [S12]     Sra: A short note on parameter approximation for von Mises-Fisher distributions. Computational Statistics 27,
           2012.
 [SK13]    Sra, Karp: The multivariate Watson distribution. Journal of Multivariate Analysis 114, 2013.

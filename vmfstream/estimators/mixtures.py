@@ -33,6 +33,10 @@ class VMFMixture(LikelihoodMixture):
     assignment : {"soft", "hard", "hybrid"}
         ``soft``: EM; ``hard``: every row belongs wholly to its likeliest component; ``hybrid``: soft for at most
         ``soft_iter`` sweeps, then hard.
+    algorithm : {"em", "incremental"}
+        ``em``: components are estimated after a sweep over all rows; ``incremental``: after every tenth of the rows,
+        which takes fewer sweeps, and room for a copy of ``X`` and N K responsibilities; it ends with sweeps of ``em``,
+        and must be soft.
     concentration : {"shared", "own"}
         One concentration for all components, which is right for text, or one each.
     estimator : {"marginal", "mle", "banerjee", "newton2", "debiased"}
@@ -100,7 +104,8 @@ class VMFMixture(LikelihoodMixture):
 
     References
     ----------
-    [BDGS05] algorithms 1 (soft) and 2 (hard), sections 7 and 8; [GY14] section 3 (shared concentration).
+    [BDGS05] algorithms 1 (soft) and 2 (hard), sections 7 and 8; [GY14] section 3 (shared concentration); [NH98]
+    (incremental).
 
     Examples
     --------
@@ -115,6 +120,7 @@ class VMFMixture(LikelihoodMixture):
         | STARTING
         | {
             "assignment": Choice("soft", "hard", "hybrid"),
+            "algorithm": Choice("em", "incremental"),
             "concentration": Choice("shared", "own"),
             "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
             "init": Either(Choice("k-means++", "random", "perturbed-mean"), *OWN),
@@ -131,6 +137,7 @@ class VMFMixture(LikelihoodMixture):
         n_components: int = 8,
         *,
         assignment: str = "soft",
+        algorithm: str = "em",
         concentration: str = "shared",
         estimator: str = "marginal",
         init: str | ArrayLike | Callable[..., ArrayLike] = "k-means++",
@@ -147,6 +154,7 @@ class VMFMixture(LikelihoodMixture):
     ) -> None:
         self.n_components = n_components
         self.assignment = assignment
+        self.algorithm = algorithm
         self.concentration = concentration
         self.estimator = estimator
         self.init = init
@@ -168,6 +176,7 @@ class VMFMixture(LikelihoodMixture):
             self.n_components,
             init=start,
             assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
+            algorithm=self.algorithm,  # type: ignore[arg-type]
             concentration=self.concentration,  # type: ignore[arg-type]
             estimator=self.estimator,  # type: ignore[arg-type]
             anneal=self.anneal and not warm,

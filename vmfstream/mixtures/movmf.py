@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.directional.params import Mixture
+from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.mixtures.annealing import ANNEAL, FROZEN_BELOW, melting, temperatures
 from vmfstream.mixtures.columns import column_dots
 from vmfstream.mixtures.concentration import TREATMENTS, Treatment
 from vmfstream.mixtures.em import Climb, Expectation, Stop, best_of, climb
-from vmfstream.mixtures.options import Assignment, Concentration, EMOptions, check_one_of, checked
+from vmfstream.mixtures.incremental import Passes, incremental
+from vmfstream.mixtures.options import Algorithm, Assignment, Concentration, EMOptions, check_one_of, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
 from vmfstream.mixtures.sums import WeightedSums, move
@@ -63,6 +64,7 @@ def fit(
     *,
     rng: np.random.Generator,
     assignment: Assignment = "soft",
+    algorithm: Algorithm = "em",
     concentration: Concentration = "shared",
     estimator: Treatment = "marginal",
     kappa: float | None = None,
@@ -91,6 +93,8 @@ def fit(
     rng : numpy.random.Generator
     assignment : ``"soft"`` (EM), ``"hard"`` (every document wholly to its likeliest topic; only annealing is soft), or
         ``"hybrid"`` (at most ``soft_iter`` soft sweeps, then hard ones)
+    algorithm : ``"em"``, or ``"incremental"``: passes of `vmfstream.mixtures.incremental` until they rest, then EM;
+        soft, and not of rows in chunks
     concentration : ``"shared"`` (default, right for text) or ``"own"``
     estimator : treatment of the concentration, see `vmfstream.mixtures.concentration`
     kappa : float, the concentration for ``estimator="fixed"``
@@ -109,7 +113,8 @@ def fit(
     Raises
     ------
     ValueError
-        Rows that are neither unit nor zero, k out of range, an unknown option, responsibilities of another shape.
+        Rows that are neither unit nor zero, k out of range, an unknown option or two that do not go together,
+        responsibilities of another shape.
 
     Notes
     -----
@@ -118,15 +123,16 @@ def fit(
 
     References
     ----------
-    [BDGS05] algorithms 1 and 2, section 8 (hybrid); [UN98] (annealing).
+    [BDGS05] algorithms 1 and 2, section 8 (hybrid); [UN98] (annealing); [NH98] (incremental).
     """
     heat = (beta0, factor) if anneal else None
     _check(assignment, concentration, estimator, kappa, heat)
+    _check_algorithm(algorithm, assignment, x)
     options = checked(x, k, EMOptions(max_iter, tol, weights, threads, pi), n_init)
     model = _VMFModel(x, k, options, concentration, estimator, kappa)
     starts = n_init if isinstance(init, str) else 1
     return best_of(
-        _fitted(model, start_from(x, k, init, rng, options.weights, threads), assignment, heat, soft_iter)
+        _fitted(model, start_from(x, k, init, rng, options.weights, threads), assignment, algorithm, heat, soft_iter)
         for _ in range(starts)
     )
 
@@ -200,6 +206,15 @@ def _check(
             raise ValueError(f"beta0 must lie in (0, 1] and factor above 1; got beta0 {beta0}, factor {factor}")
 
 
+def _check_algorithm(algorithm: Algorithm, assignment: Assignment, x: Rows) -> None:
+    """Raise ValueError for an unknown algorithm, or incremental EM of what it cannot fit."""
+    check_one_of("algorithm", algorithm, get_args(Algorithm))
+    if algorithm == "incremental" and assignment != "soft":
+        raise ValueError(f"algorithm 'incremental' needs assignment 'soft'; got {assignment!r}")
+    if algorithm == "incremental" and isinstance(x, ChunkedMatrix):
+        raise ValueError("algorithm 'incremental' needs rows at one place; got rows in chunks")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _VMFModel:
     """The steps of EM for von Mises-Fisher components; the first ``tied`` M-steps share their concentration."""
@@ -241,6 +256,23 @@ class _VMFModel:
         move(x, found.statistics, rows, resp, dead)
         return self.m_step(mixture, found, sweep)
 
+    def passes(self, mixture: Mixture) -> Passes:
+        """Do passes of incremental EM at full temperature until they rest; one sweep of EM is left to be done."""
+        options = self.options
+
+        def estimated(sums: WeightedSums, before: Mixture) -> Mixture:
+            return estimate(sums, before.mu, self.concentration, self.estimator, self.kappa)
+
+        return incremental(
+            self.x,
+            mixture,
+            estimated,
+            max_iter=options.max_iter - 1,
+            tol=options.tol,
+            weights=options.weights,
+            threads=options.threads,
+        )
+
     def climb(self, mixture: Mixture, *, hard: bool, max_iter: int, tied: int) -> Climb[WeightedSums]:
         """Do EM at full temperature, after ``tied`` sweeps that do not count; it may not end with these."""
         stop = Stop(tied + max_iter, self.options.tol, by_labels=hard, earliest=tied + 2)
@@ -248,17 +280,30 @@ class _VMFModel:
 
 
 def _fitted(
-    model: _VMFModel, start: Floats | Mixture, assignment: Assignment, heat: Heat | None, soft_iter: int
+    model: _VMFModel,
+    start: Floats | Mixture,
+    assignment: Assignment,
+    algorithm: Algorithm,
+    heat: Heat | None,
+    soft_iter: int,
 ) -> MixtureFit:
-    """Anneal from a start, do the soft sweeps of a hybrid fit, then EM to its end."""
+    """Anneal from a start, do the soft sweeps of a hybrid fit or incremental passes, then EM to its end."""
     mixture = _annealed(model, start, heat)
     tied = 0 if isinstance(start, Mixture) or model.concentration == "shared" else TIED_SWEEPS
+    passed = np.zeros(0)
     if assignment == "hybrid":
         mixture = model.climb(mixture, hard=False, max_iter=soft_iter, tied=tied).mixture
         tied = 0
-    found = model.climb(mixture, hard=assignment != "soft", max_iter=model.options.max_iter, tied=tied)
-    labels = found.last.labels.astype(np.int64)
-    return MixtureFit(model.x, found.mixture, found.trace[tied:], labels, found.converged)
+    elif algorithm == "incremental":
+        if tied:
+            mixture = model.climb(mixture, hard=False, max_iter=0, tied=tied).mixture
+            tied = 0
+        by_blocks = model.passes(mixture)
+        mixture, passed = by_blocks.mixture, by_blocks.trace[:-1]
+    left = model.options.max_iter - len(passed)
+    found = model.climb(mixture, hard=assignment != "soft", max_iter=left, tied=tied)
+    labels, trace = found.last.labels.astype(np.int64), np.concatenate([passed, found.trace[tied:]])
+    return MixtureFit(model.x, found.mixture, trace, labels, found.converged)
 
 
 def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> Mixture:

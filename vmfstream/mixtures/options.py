@@ -15,6 +15,8 @@ from vmfstream.mixtures.columns import eligible
 
 Assignment: TypeAlias = Literal["soft", "hard", "hybrid"]
 
+Algorithm: TypeAlias = Literal["em", "incremental"]
+
 Concentration: TypeAlias = Literal["shared", "own"]
 
 

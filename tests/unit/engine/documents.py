@@ -109,7 +109,8 @@ def plain(value: Any) -> str:
         return f"[{', '.join([plain(one) for one in value])}]"
     if isinstance(value, np.ndarray):
         return str(value.tolist())
-    if not (names := _compared(type(value))):
+    kind: Any = type(value)
+    if not (names := _compared(kind)):
         return repr(value)
     return f"({', '.join([f'{name}={plain(getattr(value, name))}' for name in names])})"
 

@@ -45,10 +45,11 @@ ITERATE = [
     TemporalVMFMixture(4, inference="filter"),
     TemporalVMFMixture(4, inference="meanfield"),
     DirichletVMFAdmixture(4),
+    VMFMixture(4, algorithm="incremental", concentration="own"),
 ]
 
 CONTINUE = [
-    estimator for estimator in ITERATE if "warm_start" in estimator.get_params() and estimator is not ITERATE[5]
+    estimator for number, estimator in enumerate(ITERATE[:-1]) if "warm_start" in estimator.get_params() and number != 5
 ]
 
 

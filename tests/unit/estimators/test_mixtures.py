@@ -32,6 +32,7 @@ from vmfstream.estimators.watson import WatsonMixture
     [
         VMFMixture(n_components=3, max_iter=300, random_state=0),
         VMFMixture(3, assignment="hybrid", concentration="own", estimator="debiased", max_iter=300, random_state=0),
+        VMFMixture(3, algorithm="incremental", max_iter=300, random_state=0),
     ],
     expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )

@@ -47,6 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* has not converged", "ignore:.
 WEIGHTED = [
     VMFMixture(4),
     VMFMixture(4, init="random", estimator="debiased", assignment="hybrid", concentration="own"),
+    VMFMixture(4, algorithm="incremental"),
     VMFMixture(4, init="perturbed-mean", assignment="hard", anneal=False),
     SphericalKMeans(4),
     SphericalKMeans(4, init="random", n_init=3),
