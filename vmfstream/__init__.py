@@ -16,6 +16,7 @@ Docstrings name their sources by these marks:
 [BG04]    Banerjee, Ghosh: Frequency-sensitive competitive learning for scalable balanced clustering on
           high-dimensional hyperspheres. IEEE Transactions on Neural Networks 15, 2004.
 [BJ06]    Blei, Jordan: Variational inference for Dirichlet process mixtures. Bayesian Analysis 1, 2006.
+[DGK02]   Dhillon, Guan, Kogan: Iterative clustering of high dimensional text data augmented by local search. ICDM 2002.
 [DM01]    Dhillon, Modha: Concept decompositions for large sparse text data using clustering. Machine Learning 42, 2001.
 [DMR03]   Dhillon, Marcotte, Roshan: Diametrical clustering for identifying anti-correlated gene clusters.
           Bioinformatics 19, 2003.

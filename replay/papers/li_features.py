@@ -44,7 +44,9 @@ FILES: Mapping[str, str] = {
 LARGEST = 10
 """Number of topics of Reuters that are classified, those with most documents."""
 
-LDA_TOPICS, LDA_PASSES = 100, 5
+LDA_TOPICS, LDA_PASSES = 100, 60
+LDA_PRIORS = 0.1, 0.01
+"""Of the topics of a document, and of the words of a topic."""
 
 ALPHA, ALPHA_STEPS = 0.1, 5
 """Prior of the proportions in each class, and how often it is renewed for all topics together."""
@@ -123,8 +125,14 @@ def lda_proportions(data: str, source: str, seed: int) -> Rows:
     from sklearn.decomposition import LatentDirichletAllocation
 
     data_set = collection(data)
+    of_topics, of_words = LDA_PRIORS
     model = LatentDirichletAllocation(
-        LDA_TOPICS, learning_method="online", batch_size=256, max_iter=LDA_PASSES, random_state=seed
+        LDA_TOPICS,
+        doc_topic_prior=of_topics,
+        topic_word_prior=of_words,
+        learning_method="batch",
+        max_iter=LDA_PASSES,
+        random_state=seed,
     )
     model.fit(data_set.counts[data_set.train])
     proportions: Rows = model.transform(data_set.counts)

@@ -23,14 +23,20 @@ from vmfstream.estimators.base import (
     renumbered,
 )
 from vmfstream.estimators.distinct import Distinct, as_they_come, distinct
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Nothing, Number
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Nothing, Number, Whole
 from vmfstream.estimators.starts import own_start
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
-from vmfstream.mixtures.seeding import perturbed_means, random_means, seed_means
+from vmfstream.mixtures.local_search import searched_kmeans
+from vmfstream.mixtures.seeding import agglomerated_means, perturbed_means, random_means, seed_means
 
-_STARTS = {"k-means++": seed_means, "perturbed-mean": perturbed_means, "random": random_means}
+_STARTS = {
+    "k-means++": seed_means,
+    "agglomerative": agglomerated_means,
+    "perturbed-mean": perturbed_means,
+    "random": random_means,
+}
 
 _COMMON: dict[str, Domain] = ITERATION | {"init": Either(Choice(*_STARTS), Array(), Function()), "warm_start": Flag()}
 
@@ -152,14 +158,18 @@ class SphericalKMeans(KMeansEstimator):
     ----------
     n_components : int
         Number of clusters K.
-    init : {"k-means++", "perturbed-mean", "random"}, array of shape (K, D), or callable
-        ``k-means++``: rows that are far apart, drawn by 1 - cosine; ``perturbed-mean``: near the mean of all rows;
-        ``random``: K rows; or the first means, or what gives them: ``init(unit rows without copies, n_components,
+    init : {"k-means++", "agglomerative", "perturbed-mean", "random"}, array of shape (K, D), or callable
+        ``k-means++``: rows that are far apart, drawn by 1 - cosine; ``agglomerative``: the means of 2 K clusters of
+        which those most alike became one until K were left; ``perturbed-mean``: near the mean of all rows; ``random``:
+        K rows; or the first means, or what gives them: ``init(unit rows without copies, n_components,
         numpy.random.Generator)``.
     n_init : int
         Number of starts; the one with the largest mean cosine is kept.
     max_iter : int
         Largest number of sweeps; it stops when no label changes.
+    local_search : int
+        Moves in a chain of single rows to other clusters that is tried when no label changes, 0 for none; where it
+        gains sweeps go on. Small sets of many columns gain most by it, by chains of 30; a chain needs N K numbers.
     warm_start : bool
         Begin where the last fit ended, if there was one.
     random_state : None, int, RandomState or Generator
@@ -189,7 +199,7 @@ class SphericalKMeans(KMeansEstimator):
 
     References
     ----------
-    [BDGS05] algorithm 3 (spkmeans); [DM01].
+    [BDGS05] algorithm 3 (spkmeans), section 7 (agglomerative start); [DM01]; [DGK02] (local search).
 
     Examples
     --------
@@ -197,8 +207,7 @@ class SphericalKMeans(KMeansEstimator):
     array([0, 0, 1, 1])
     """
 
-    domains: ClassVar[Mapping[str, Domain]] = _COMMON
-    _cluster: ClassVar[Callable[..., KMeansFit]] = staticmethod(spherical_kmeans)
+    domains: ClassVar[Mapping[str, Domain]] = _COMMON | {"local_search": Whole(0)}
 
     def __init__(
         self,
@@ -207,6 +216,7 @@ class SphericalKMeans(KMeansEstimator):
         init: str | ArrayLike = "k-means++",
         n_init: int = 1,
         max_iter: int = 100,
+        local_search: int = 0,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -216,20 +226,17 @@ class SphericalKMeans(KMeansEstimator):
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
+        self.local_search = local_search
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _run(self, part: Distinct, mu: Floats, rng: np.random.Generator) -> KMeansFit:
-        return self._cluster(
-            part.rows,
-            mu,
-            self.n_components,
-            max_iter=self.max_iter,
-            weights=part.weight,
-            threads=self._threads(),
-        )
+        options: dict[str, Any] = {"max_iter": self.max_iter, "weights": part.weight, "threads": self._threads()}
+        if self.local_search:
+            return searched_kmeans(part.rows, mu, self.n_components, length=self.local_search, **options)
+        return spherical_kmeans(part.rows, mu, self.n_components, **options)
 
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.ones(len(self.means_)), np.zeros(len(self.means_))

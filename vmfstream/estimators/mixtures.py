@@ -43,8 +43,9 @@ class VMFMixture(LikelihoodMixture):
         How concentrations are estimated. ``mle`` maximises the likelihood; it is too large where a component has fewer
         rows than dimensions, which ``marginal`` (means integrated out) and ``debiased`` correct. ``banerjee`` and
         ``newton2`` approximate ``mle``.
-    init : {"k-means++", "random", "perturbed-mean"}, array or callable
-        ``k-means++``: rows that are far apart and five sweeps of spherical k-means; ``random``: random
+    init : {"k-means++", "agglomerative", "random", "perturbed-mean"}, array or callable
+        ``k-means++``: rows that are far apart and five sweeps of spherical k-means; ``agglomerative``: the same with
+        2 K clusters, of which those most alike become one until K are left; ``random``: random
         responsibilities; ``perturbed-mean``: means near the mean of all rows and the concentration 10; among few
         columns soft fits may stay at the mean that these two begin with, and warn. An array is
         either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components. A callable gives
@@ -123,7 +124,7 @@ class VMFMixture(LikelihoodMixture):
             "algorithm": Choice("em", "incremental"),
             "concentration": Choice("shared", "own"),
             "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
-            "init": Either(Choice("k-means++", "random", "perturbed-mean"), *OWN),
+            "init": Either(Choice("k-means++", "agglomerative", "random", "perturbed-mean"), *OWN),
             "n_init": Either(Whole(1), Choice("auto")),
             "tol": Number(0.0),
             "anneal": Flag(),

@@ -12,7 +12,8 @@ from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.params import Mixture
 from vmfstream.directional.watson import ESTIMATORS, Watson
 from vmfstream.estimators.base import ITERATION, labels_of
-from vmfstream.estimators.kmeans import SphericalKMeans
+from vmfstream.estimators.distinct import Distinct
+from vmfstream.estimators.kmeans import KMeansEstimator
 from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Number
 from vmfstream.mixtures import watson
@@ -148,7 +149,7 @@ class WatsonMixture(LikelihoodMixture):
         return watson.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
 
 
-class DiametricalKMeans(SphericalKMeans):
+class DiametricalKMeans(KMeansEstimator):
     """K-means of axes: every row belongs to the axis with which its squared cosine is largest.
 
     A row and its opposite, such as a gene that rises and one that falls with the same pattern, belong to one cluster.
@@ -193,7 +194,31 @@ class DiametricalKMeans(SphericalKMeans):
         "warm_start": Flag(),
     }
     _seeding: ClassVar[Mapping[str, Callable[..., Floats]]] = {"k-means++": axial_seeds, "random": random_means}
-    _cluster: ClassVar[Callable[..., KMeansFit]] = staticmethod(diametrical_kmeans)
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        init: str | ArrayLike = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _run(self, part: Distinct, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+        options: dict[str, Any] = {"max_iter": self.max_iter, "weights": part.weight, "threads": self._threads()}
+        return diametrical_kmeans(part.rows, mu, self.n_components, **options)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return the mean squared cosine of the rows that have a direction with the axis of their cluster."""

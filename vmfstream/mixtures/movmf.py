@@ -22,7 +22,7 @@ from vmfstream.mixtures.columns import column_dots
 from vmfstream.mixtures.concentration import TREATMENTS, Treatment
 from vmfstream.mixtures.em import Climb, Expectation, Stop, best_of, climb
 from vmfstream.mixtures.incremental import Passes, incremental
-from vmfstream.mixtures.options import Algorithm, Assignment, Concentration, EMOptions, check_one_of, checked
+from vmfstream.mixtures.options import Assignment, Concentration, EMOptions, EMVariant, check_one_of, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
 from vmfstream.mixtures.sums import WeightedSums, move
@@ -64,7 +64,7 @@ def fit(
     *,
     rng: np.random.Generator,
     assignment: Assignment = "soft",
-    algorithm: Algorithm = "em",
+    algorithm: EMVariant = "em",
     concentration: Concentration = "shared",
     estimator: Treatment = "marginal",
     kappa: float | None = None,
@@ -104,7 +104,8 @@ def fit(
     max_iter : int, largest number of sweeps at beta = 1, those not counted with which own concentrations start
     tol : float, stop when the log-likelihood per document changes by less, in nats; hard sweeps stop when no label
         changes
-    init : ``"k-means++"``, ``"random"``, ``"perturbed-mean"``, responsibilities (N, k) or (N, kp), or a mixture
+    init : ``"k-means++"``, ``"agglomerative"``, ``"random"``, ``"perturbed-mean"``, responsibilities (N, k) or (N, kp),
+        or a mixture
     n_init : int, number of starts; the one of largest objective is returned
     weights : (N,) float64, how often each document was seen, >= 0; once by default
     pi : (k,) float64, weights of the components in the first E-step; those of the start by default
@@ -206,9 +207,9 @@ def _check(
             raise ValueError(f"beta0 must lie in (0, 1] and factor above 1; got beta0 {beta0}, factor {factor}")
 
 
-def _check_algorithm(algorithm: Algorithm, assignment: Assignment, x: Rows) -> None:
+def _check_algorithm(algorithm: EMVariant, assignment: Assignment, x: Rows) -> None:
     """Raise ValueError for an unknown algorithm, or incremental EM of what it cannot fit."""
-    check_one_of("algorithm", algorithm, get_args(Algorithm))
+    check_one_of("algorithm", algorithm, get_args(EMVariant))
     if algorithm == "incremental" and assignment != "soft":
         raise ValueError(f"algorithm 'incremental' needs assignment 'soft'; got {assignment!r}")
     if algorithm == "incremental" and isinstance(x, ChunkedMatrix):
@@ -283,7 +284,7 @@ def _fitted(
     model: _VMFModel,
     start: Floats | Mixture,
     assignment: Assignment,
-    algorithm: Algorithm,
+    algorithm: EMVariant,
     heat: Heat | None,
     soft_iter: int,
 ) -> MixtureFit:

@@ -15,7 +15,7 @@ from vmfstream.mixtures.columns import eligible
 
 Assignment: TypeAlias = Literal["soft", "hard", "hybrid"]
 
-Algorithm: TypeAlias = Literal["em", "incremental"]
+EMVariant: TypeAlias = Literal["em", "incremental"]
 
 Concentration: TypeAlias = Literal["shared", "own"]
 

@@ -15,9 +15,13 @@ from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import cosine_plus_plus, drawing_order
 from vmfstream.mixtures.columns import dense_rows, directed, eligible
 from vmfstream.mixtures.kmeans import spherical_kmeans
+from vmfstream.mixtures.sums import directions, gather
 
 PERTURBATION = 0.1
 """Length of the random step by which perturbed means leave the mean of all documents."""
+
+SURPLUS = 2
+"""Clusters that agglomeration begins with, as a multiple of those that are wanted."""
 
 VAGUE = 10.0
 """Concentration of the mixture that starts from perturbed means ([BDGS05] section 7)."""
@@ -35,6 +39,43 @@ def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np
     labelled = np.flatnonzero(labels >= 0)
     resp[labelled, labels[labelled]] = 1
     return resp
+
+
+def agglomerated_labels(
+    x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None, threads: int = 1
+) -> NDArray[np.int64]:
+    """Labels (N,) of `SURPLUS` times ``k`` clusters of which the two that lose least became one until ``k`` are left.
+
+    With S the sum of a cluster two of them lose |S_a| + |S_b| - |S_a + S_b|. ``threads`` share the rows.
+
+    References
+    ----------
+    [BDGS05] section 7 (more clusters than needed, then put together).
+    """
+    many = min(SURPLUS * k, int(eligible(x, weights).sum()))
+    labels = seed_labels(x, many, rng, weights=weights, threads=threads)
+    member = one_hot(labels, many, x.dtype)
+    sums = gather(x, member if weights is None else member * weights[:, None].astype(x.dtype), many, threads).s
+    products = np.asarray(sums.T @ sums, np.float64)[:many, :many]
+    of = np.arange(many)
+    for _ in range(many - k):
+        squared = products.diagonal()
+        length = np.sqrt(squared)
+        together = np.sqrt(np.maximum(squared[:, None] + squared + 2.0 * products, 0.0))
+        lost = np.where(np.tri(len(squared), dtype=np.bool_), np.inf, length[:, None] + length - together)
+        into, gone = np.unravel_index(int(lost.argmin()), lost.shape)
+        products[into] += products[gone]
+        products[:, into] += products[:, gone]
+        products = np.delete(np.delete(products, gone, axis=0), gone, axis=1)
+        of = np.where(of == gone, into, of - (of > gone))
+    return np.where(labels >= 0, of[labels], -1)
+
+
+def agglomerated_means(x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None) -> Floats:
+    """Mean directions (D, kp) of the clusters of `agglomerated_labels`."""
+    member = one_hot(agglomerated_labels(x, k, rng, weights), k, x.dtype)
+    sums = gather(x, member if weights is None else member * weights[:, None].astype(x.dtype), k)
+    return directions(sums, np.zeros(sums.s.shape, x.dtype))
 
 
 def random_responsibilities(x: Rows, k: int, rng: np.random.Generator) -> Floats:
@@ -60,9 +101,9 @@ def start_from(
     ----------
     x : (N, D) CSR or dense unit rows
     k : int, number of topics
-    init : ``"k-means++"`` (labels of `seed_labels`), ``"random"`` (random responsibilities), ``"perturbed-mean"``
-        (means near the mean of all documents, equal weights and the concentration `VAGUE`: the start of [BDGS05]),
-        responsibilities (N, k) or (N, kp), or a mixture
+    init : ``"k-means++"`` (labels of `seed_labels`), ``"agglomerative"`` (of `agglomerated_labels`), ``"random"``
+        (random responsibilities), ``"perturbed-mean"`` (means near the mean of all documents, equal weights and the
+        concentration `VAGUE`: the start of [BDGS05]), responsibilities (N, k) or (N, kp), or a mixture
     rng : numpy.random.Generator
     weights : (N,) float64, how often each row was seen; once by default
     threads : int
@@ -79,12 +120,15 @@ def start_from(
     if isinstance(init, str):
         if init == "k-means++":
             return one_hot(seed_labels(x, k, rng, weights=weights, threads=threads), k, x.dtype)
+        if init == "agglomerative":
+            return one_hot(agglomerated_labels(x, k, rng, weights, threads), k, x.dtype)
         if init == "random":
             return random_responsibilities(x, k, rng)
         if init == "perturbed-mean":
             return Mixture(np.full(k, 1 / k), perturbed_means(x, k, rng, weights), np.full(k, VAGUE))
         raise ValueError(
-            f"init must be 'k-means++', 'random', 'perturbed-mean', responsibilities or a mixture; got {init!r}"
+            "init must be 'k-means++', 'agglomerative', 'random', 'perturbed-mean', responsibilities or a mixture; "
+            f"got {init!r}"
         )
     given = np.asarray(init)
     kp = padded(k)

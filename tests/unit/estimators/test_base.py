@@ -24,6 +24,7 @@ EVERY = [
     VMFMixture(3, random_state=0),
     VMFMixture(3, random_state=0, assignment="hard", concentration="own"),
     SphericalKMeans(3, random_state=0),
+    SphericalKMeans(3, init="agglomerative", local_search=10, random_state=0),
     FrequencySensitiveKMeans(3, random_state=0),
     FrequencySensitiveKMeans(3, mode="online", random_state=0),
 ]

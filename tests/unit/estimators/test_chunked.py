@@ -64,6 +64,15 @@ def test_a_fit_in_parts_is_that_of_one_matrix(name: str, dtype: Any, tolerance: 
     )
 
 
+@pytest.mark.parametrize("start", ["k-means++", "agglomerative"])
+def test_k_means_with_local_search_in_parts_is_that_of_one_matrix(start: str) -> None:
+    x = rows()
+    options: dict[str, Any] = {"init": start, "local_search": 5, "random_state": 0}
+    whole, parts = vs.SphericalKMeans(4, **options).fit(x), vs.SphericalKMeans(4, **options).fit(vs.chunked(cut(x)))
+    np.testing.assert_array_equal(parts.labels_, whole.labels_)
+    np.testing.assert_allclose(parts.lower_bounds_, whole.lower_bounds_, rtol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore:.*has not converged")
 @pytest.mark.parametrize("inference", ["smoother", "filter", "meanfield"])
 def test_a_temporal_fit_in_parts_is_that_of_one_matrix(inference: str) -> None:

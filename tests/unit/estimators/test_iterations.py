@@ -45,11 +45,12 @@ ITERATE = [
     TemporalVMFMixture(4, inference="filter"),
     TemporalVMFMixture(4, inference="meanfield"),
     DirichletVMFAdmixture(4),
+    SphericalKMeans(4, local_search=5),
     VMFMixture(4, algorithm="incremental", concentration="own"),
 ]
 
 CONTINUE = [
-    estimator for number, estimator in enumerate(ITERATE[:-1]) if "warm_start" in estimator.get_params() and number != 5
+    estimator for number, estimator in enumerate(ITERATE[:-2]) if "warm_start" in estimator.get_params() and number != 5
 ]
 
 

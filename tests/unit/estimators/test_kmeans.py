@@ -27,6 +27,7 @@ def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
 
 EVERY = [
     SphericalKMeans(3, random_state=0),
+    SphericalKMeans(3, init="agglomerative", local_search=10, random_state=0),
     FrequencySensitiveKMeans(3, random_state=0),
     FrequencySensitiveKMeans(3, mode="online", random_state=0),
     FrequencySensitiveKMeans(3, frequency="asymptotic", random_state=0),

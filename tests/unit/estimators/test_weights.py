@@ -51,6 +51,8 @@ WEIGHTED = [
     VMFMixture(4, init="perturbed-mean", assignment="hard", anneal=False),
     SphericalKMeans(4),
     SphericalKMeans(4, init="random", n_init=3),
+    SphericalKMeans(4, init="agglomerative", local_search=5),
+    VMFMixture(4, init="agglomerative"),
     FrequencySensitiveKMeans(4),
     FrequencySensitiveKMeans(4, frequency="asymptotic"),
     FrequencySensitiveKMeans(4, mode="online"),
