@@ -25,7 +25,8 @@ import resource
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -59,6 +60,7 @@ class Given:
     words: csr_array
     vectors: NDArray[np.float32]
     classes: Labels
+    seed: int = 0
 
     @property
     def k(self) -> int:
@@ -121,7 +123,7 @@ def online_vmf(given: Given) -> Found:
         return model.partial_fit(x).labels_
 
     OnlineVMFMixture(3, random_state=0).partial_fit(given.vectors[:200])
-    return batch_by_batch(given, OnlineVMFMixture(given.k, random_state=0), labels)
+    return batch_by_batch(given, OnlineVMFMixture(given.k, random_state=given.seed), labels)
 
 
 def minibatch_kmeans(given: Given) -> Found:
@@ -132,19 +134,19 @@ def minibatch_kmeans(given: Given) -> Found:
             model.partial_fit(x)
         return np.asarray(model.labels_ if found is None else found, np.int64)
 
-    return batch_by_batch(given, MiniBatchKMeans(given.k, random_state=0), labels)
+    return batch_by_batch(given, MiniBatchKMeans(given.k, random_state=given.seed), labels)
 
 
 def minibatch_kmeans_batch(given: Given) -> Found:
     began = time.process_time()
-    labels = MiniBatchKMeans(given.k, random_state=0, n_init=3).fit_predict(given.vectors)
+    labels = MiniBatchKMeans(given.k, random_state=given.seed, n_init=3).fit_predict(given.vectors)
     return Found(None, labels, time.process_time() - began, len(labels))
 
 
 def vmf_batch(given: Given) -> Found:
     VMFMixture(2, random_state=0).fit(given.vectors[:100])
     began = time.process_time()
-    labels = VMFMixture(given.k, random_state=0).fit_predict(given.vectors)
+    labels = VMFMixture(given.k, random_state=given.seed).fit_predict(given.vectors)
     return Found(None, labels, time.process_time() - began, len(labels))
 
 
@@ -178,7 +180,7 @@ def denstream(given: Given) -> Found:
 def bertopic_online(given: Given) -> Found:
     from sklearn.decomposition import IncrementalPCA
 
-    pca, kmeans = IncrementalPCA(n_components=5), MiniBatchKMeans(given.k, random_state=0)
+    pca, kmeans = IncrementalPCA(n_components=5), MiniBatchKMeans(given.k, random_state=given.seed)
     model = _bertopic(umap_model=pca, hdbscan_model=kmeans)
     began, arrival = time.process_time(), []
     for part in given.batches():
@@ -290,6 +292,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=["mstream-news-t", "crisislex", "newsgroups"])
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--model", default="wordllama")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="runs with the random states 0 to N - 1")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--memory", type=int, default=0, metavar="N")
     asked = parser.parse_args()
@@ -299,9 +302,9 @@ def main() -> None:
         return memory(asked.memory)
     for name in asked.sets:
         given = given_of(name, asked.model)
-        for method in asked.methods:
+        for method, seed in product(asked.methods, range(asked.seeds)):
             try:
-                found = METHODS[method](given)
+                found = METHODS[method](replace(given, seed=seed))
             except ImportError as error:
                 tell(name, method, left_out=str(error))
                 continue
@@ -311,7 +314,12 @@ def main() -> None:
                 "arrival": scores(found.arrival, given.classes),
                 "end": scores(found.end, given.classes),
             }
-            told |= {"clusters": len(np.unique(labels)), "seconds": round(found.seconds, 2), "rows": found.rows}
+            told |= {
+                "seed": seed,
+                "clusters": len(np.unique(labels)),
+                "seconds": round(found.seconds, 2),
+                "rows": found.rows,
+            }
             tell(name, method, **told)
     return None
 
