@@ -35,8 +35,8 @@ class VMFMixture(LikelihoodMixture):
         ``soft_iter`` sweeps, then hard.
     algorithm : {"em", "incremental"}
         ``em``: components are estimated after a sweep over all rows; ``incremental``: after every tenth of the rows,
-        which takes fewer sweeps, and room for a copy of ``X`` and N K responsibilities; it ends with sweeps of ``em``,
-        and must be soft.
+        which often takes fewer sweeps, though not less time, and room for a copy of ``X`` and N K responsibilities; it
+        ends with sweeps of ``em``, and must be soft.
     concentration : {"shared", "own"}
         One concentration for all components, which is right for text, or one each.
     estimator : {"marginal", "mle", "banerjee", "newton2", "debiased"}

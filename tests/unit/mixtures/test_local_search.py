@@ -16,7 +16,7 @@ from vmfstream.arrays import Vector
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.kmeans import spherical_kmeans
 from vmfstream.mixtures.local_search import best_chain, searched_kmeans
-from vmfstream.mixtures.seeding import agglomerated_labels, random_means, seed_labels
+from vmfstream.mixtures.seeding import agglomerated_labels, agglomerated_means, random_means, seed_labels
 
 
 def rows_of(seed: int, n: int = 40, d: int = 60, k: int = 4, a: float = 0.3) -> Vector:
@@ -140,6 +140,12 @@ def test_as_many_clusters_as_rows_and_one_alone(k: int) -> None:
     found = searched_kmeans(x, random_means(x, k, np.random.default_rng(0)), k, length=4)
     assert found.mu.shape == (8, padded(k))
     assert found.converged
+
+
+def test_a_cluster_whose_rows_cancel_has_a_mean() -> None:
+    x = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    mu = agglomerated_means(x, 1, np.random.default_rng(0))
+    assert np.abs(mu[:, 0]).tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("make", [vs.VMFMixture, vs.SphericalKMeans, vs.FrequencySensitiveKMeans])
