@@ -1,12 +1,14 @@
-"""The whole temporal mixture of NIPS 1987-1999 beside tomotopy's dynamic topic model, on the same counts.
+"""The temporal mixture of NIPS 1987-1999 beside tomotopy's dynamic and correlated topic models, on the same counts.
 
 Prints one JSON line per method: seconds of the fit (wall and processor, one thread), and how well the ten strongest
 words of a topic and year go together: their mean normalised pointwise mutual information, NPMI, over the papers; then
-topics of both side by side, matched by their words. ``tomotopy`` is not a dependency: install it for this comparison.
-With ``--sequence`` also gensim's LdaSeqModel (install gensim): one iteration on two topics, few words and four years,
-whose processor time, which grows with topics times words, is then multiplied up; the whole would take days.
+topics side by side with those of the dynamic model, matched by their words. Topics of the correlated model are of all
+years together: the temporal mixture with one slice stands beside it. ``tomotopy`` is not a dependency: install it for
+this comparison. With ``--sequence`` also gensim's LdaSeqModel (install gensim): one iteration on two topics, few words
+and four years, whose processor time, which grows with topics times words, is then multiplied up; the whole would take
+days.
 
-    python tests/benchmarks/bench_dynamic.py [--topics 30] [--sweeps 500] [--shown 6]
+    python tests/benchmarks/bench_dynamic.py [--topics 30] [--sweeps 500] [--methods CTModel] [--shown 6]
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -41,12 +44,28 @@ def dtm(counts: csr_array, years: NDArray[np.int64], k: int, sweeps: int) -> Wor
     import tomotopy
 
     model = tomotopy.DTModel(k=k, t=len(np.unique(years)), seed=0)
-    for i in range(counts.shape[0]):
-        row = counts[[i]]
-        model.add_doc(np.repeat(row.indices, row.data).astype(str).tolist(), timepoint=int(years[i] - years.min()))
+    for words, year in zip(tokens(counts), years, strict=True):
+        model.add_doc(words, timepoint=int(year - years.min()))
     model.train(sweeps, workers=1)
     times, topics = range(model.num_timepoints), range(k)
     return np.array([[[int(w) for w, _ in model.get_topic_words(z, t, 10)] for z in topics] for t in times])
+
+
+def ctm(counts: csr_array, years: NDArray[np.int64], k: int, sweeps: int) -> Words:
+    """Sample tomotopy's correlated topic model, which knows no years, for so many sweeps."""
+    import tomotopy
+
+    model = tomotopy.CTModel(k=k, seed=0)
+    for words in tokens(counts):
+        model.add_doc(words)
+    model.train(sweeps, workers=1)
+    return np.array([[[int(w) for w, _ in model.get_topic_words(z, 10)] for z in range(k)]])
+
+
+def tokens(counts: csr_array) -> Iterator[list[str]]:
+    """Yield the columns of the words of each document, as often as they occur."""
+    for low, high in pairwise(counts.indptr):
+        yield np.repeat(counts.indices[low:high], counts.data[low:high].astype(int)).astype(str).tolist()
 
 
 def lda_sequence(counts: csr_array, years: NDArray[np.int64], k: int, words: int) -> dict[str, float]:
@@ -78,7 +97,12 @@ def lda_sequence(counts: csr_array, years: NDArray[np.int64], k: int, words: int
     }
 
 
-METHODS: dict[str, Callable[[csr_array, NDArray[np.int64], int, int], Words]] = {"vmfstream": vmfmix, "DTModel": dtm}
+METHODS: dict[str, Callable[[csr_array, NDArray[np.int64], int, int], Words]] = {
+    "vmfstream": vmfmix,
+    "DTModel": dtm,
+    "vmfstream, one slice": lambda counts, years, k, sweeps: vmfmix(counts, np.zeros_like(years), k, sweeps),
+    "CTModel": ctm,
+}
 
 
 def coherence(counts: csr_array, words: Words) -> float:
@@ -96,10 +120,11 @@ def coherence(counts: csr_array, words: Words) -> float:
 
 
 def main() -> None:
-    """Fit both, print figures and words."""
+    """Fit them, print figures and words."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topics", type=int, default=30)
-    parser.add_argument("--sweeps", type=int, default=500, help="of DTModel")
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--sweeps", type=int, default=500, help="of tomotopy's models")
     parser.add_argument("--sequence", type=int, default=0, metavar="WORDS", help="time LdaSeqModel on so many words")
     parser.add_argument("--shown", type=int, default=6, help="topics printed side by side")
     given = parser.parse_args()
@@ -108,7 +133,8 @@ def main() -> None:
     vocabulary = need_data("nips_1987_1999/vocab.txt").read_text(encoding="utf-8").split()
     vmfmix(counts[:200], years[:200], 5, 0)  # compiles
     found: dict[str, Words] = {}
-    for name, fit in METHODS.items():
+    for name in given.methods:
+        fit = METHODS[name]
         began = time.perf_counter(), time.process_time()
         found[name] = fit(counts, years, given.topics, given.sweeps)
         wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
@@ -116,7 +142,9 @@ def main() -> None:
         print(json.dumps({"method": name, "topics": given.topics} | figures), flush=True)
     if given.sequence:
         print(json.dumps({"method": "LdaSeqModel"} | lda_sequence(counts, years, given.topics, given.sequence)))
-    ours, theirs = found.values()
+    if not {"vmfstream", "DTModel"} <= found.keys():
+        return
+    ours, theirs = found["vmfstream"], found["DTModel"]
     shared = [[len(np.intersect1d(a, b)) for b in theirs.transpose(1, 0, 2)] for a in ours.transpose(1, 0, 2)]
     rows, columns = linear_sum_assignment(np.array(shared), maximize=True)
     for at in np.argsort([-shared[r][c] for r, c in zip(rows, columns, strict=True)])[: given.shown]:
