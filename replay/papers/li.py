@@ -44,11 +44,10 @@ _VECTORS = (
 
 _METHODS = (
     "The weight of errors of the support vector machine is chosen on a fifth of the training documents. LDA has "
-    f"{LDA_TOPICS} topics here, learnt in {LDA_PASSES} passes with priors {LDA_PRIORS[0]} and {LDA_PRIORS[1]}; learnt "
-    "online in 5, it was 14 points behind on 20News. sLDA, LFTM, Doc2Vec, TWE and TopicVec are the "
-    "paper's alone. VMFMix: topics of each class are learnt by themselves and put together, as in the paper, with "
-    "exact concentrations and alpha learnt; 'without the classes' learns as many topics from all training documents "
-    "at once."
+    f"{LDA_TOPICS} topics here, learnt in {LDA_PASSES} passes with priors {LDA_PRIORS[0]} and {LDA_PRIORS[1]}. sLDA, "
+    "LFTM, Doc2Vec, TWE and TopicVec are the paper's alone. VMFMix: topics of each class are learnt by themselves and "
+    "put together, as in the paper, with exact concentrations and alpha learnt; 'without the classes' learns as many "
+    "topics from all training documents at once."
 )
 
 

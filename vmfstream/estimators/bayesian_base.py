@@ -13,7 +13,7 @@ from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, exact_partition
 from vmfstream.bayes.factors.credible_regions import angular_radius
 from vmfstream.bayes.factors.priors import Prior, moment_prior
-from vmfstream.bayes.factors.responsibilities import total, weighted
+from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.factors.weights import WeightsPrior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.restarts import STARTS, best_of
@@ -31,6 +31,7 @@ from vmfstream.estimators.base import (
 from vmfstream.estimators.distinct import Distinct
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Function, Names, Nothing, Number, Whole
 from vmfstream.estimators.starts import own_start, start_given
+from vmfstream.mixtures.sums import weighted
 
 COMMON: dict[str, Domain] = ITERATION | {
     "max_iter": Whole(1),

@@ -23,7 +23,7 @@ from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import column_dots, column_norms
 from vmfstream.mixtures.em import DEAD
 from vmfstream.mixtures.steps import e_step, line
-from vmfstream.mixtures.sums import WeightedSums
+from vmfstream.mixtures.sums import WeightedSums, weighted
 from vmfstream.progress import swept
 
 BLOCKS = 10
@@ -73,7 +73,7 @@ def incremental(
     edges = np.linspace(0, x.shape[0], min(BLOCKS, x.shape[0]) + 1).astype(np.int64)
     cuts = [slice(low, high) for low, high in pairwise(edges)]
     blocks = [_Block(x[cut], mass[cut], mixture) for cut in cuts]
-    total = _Total(np.zeros(mixture.mu.shape), np.zeros(mixture.k), np.zeros(mixture.k))
+    total = _Total(mixture)
     for block in blocks:
         total.change(block, mixture, threads)
     weight = float(total.nk.sum())
@@ -102,15 +102,16 @@ class _Block:
         """Make the responsibilities exact; return those from before."""
         before, (resp, _) = self.resp, e_step(self.rows, mixture, threads=threads)
         self.entropy = float(entr(resp.astype(np.float64)).sum(axis=1) @ self._mass)
-        self.resp = resp * self._mass[:, None].astype(resp.dtype)
+        self.resp = weighted(resp, self._mass)
         return before
 
 
 class _Total:
     """Sums over all rows in double precision, which many small changes need."""
 
-    def __init__(self, s: Vector, nk: Vector, qk: Vector) -> None:
-        self.s, self.nk, self._qk = s, nk, qk
+    def __init__(self, mixture: Mixture) -> None:
+        self.s = np.zeros(mixture.mu.shape)
+        self.nk, self._qk = np.zeros(mixture.k), np.zeros(mixture.k)
 
     def change(self, block: _Block, mixture: Mixture, threads: int) -> None:
         """Visit a block, and put what it says now in the place of what it has said."""

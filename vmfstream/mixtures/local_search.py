@@ -19,8 +19,8 @@ from vmfstream.arrays import ClusterLabels, Floats, Rows, Vector
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.columns import column_norms, dense_rows
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
-from vmfstream.mixtures.seeding import members
-from vmfstream.mixtures.sums import directions, gather
+from vmfstream.mixtures.seeding import one_hot
+from vmfstream.mixtures.sums import directions, gather, weighted
 
 GAIN = 1e-6
 """Share of sum_k |S_k| that a chain must gain: less is rounding."""
@@ -54,7 +54,7 @@ def searched_kmeans(
         labels = best_chain(x, found.labels, k, length, weights, threads)
         if labels is None:
             break
-        sums = gather(x, members(x, labels, k, weights), k, threads)
+        sums = gather(x, weighted(one_hot(labels, k, x.dtype), weights), k, threads)
         left = max_iter - len(trace)
         found = spherical_kmeans(x, directions(sums, found.mu), k, max_iter=left, weights=weights, threads=threads)
         trace = np.concatenate([trace, found.trace])
@@ -87,7 +87,7 @@ def best_chain(
     """
     w = np.ones(len(labels)) if weights is None else weights
     of = np.where(labels >= 0, labels, 0)
-    sums = accumulate(x, members(x, labels, k, weights), threads=threads)
+    sums = accumulate(x, weighted(one_hot(labels, k, x.dtype), weights), threads=threads)
     along = dots(x, sums, threads=threads)[:, :k].astype(np.float64)
     squared = column_norms(sums)[:k] ** 2
     movable, rows = labels >= 0, np.arange(len(labels))

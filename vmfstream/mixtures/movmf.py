@@ -25,7 +25,7 @@ from vmfstream.mixtures.incremental import Passes, incremental
 from vmfstream.mixtures.options import Assignment, Concentration, EMOptions, EMVariant, check_one_of, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
-from vmfstream.mixtures.sums import WeightedSums, move
+from vmfstream.mixtures.sums import WeightedSums, move, weighted
 
 TIED_SWEEPS = 5
 """Sweeps after a start from labels during which own concentrations are still shared; they are part of the start."""
@@ -156,8 +156,7 @@ def annealed_fit(
     """
     start = start_from(x, k, "k-means++", rng, weights, threads)
     assert not isinstance(start, Mixture)
-    seen = start if weights is None else start * weights[:, None].astype(start.dtype)
-    beta0 = heat * melting(x, m_step(x, seen, k, threads=threads), weights=weights, threads=threads)
+    beta0 = heat * melting(x, m_step(x, weighted(start, weights), k, threads=threads), weights=weights, threads=threads)
     return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter, weights=weights, threads=threads)
 
 
@@ -233,7 +232,7 @@ class _VMFModel:
         """Sum documents by responsibilities; hard ones if ``hard``."""
         weights = self.options.weights
         sums, loglik, labels = sweep(self.x, mixture, hard=self.hard, weights=weights, threads=self.options.threads)
-        total = _hard_objective(mixture, sums) if self.hard else _weighted(loglik, weights)
+        total = _hard_objective(mixture, sums) if self.hard else _summed(loglik, weights)
         return Expectation(sums, float(total / float(sums.nk.sum())), sums.nk, labels, loglik)
 
     def m_step(self, mixture: Mixture, found: Expectation[WeightedSums], sweep: int) -> Mixture:
@@ -314,8 +313,7 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> M
     if isinstance(start, Mixture):
         mixture = start
     else:
-        resp = start if weights is None else start * weights[:, None].astype(start.dtype)
-        mixture = m_step(x, resp, model.k, estimator=estimator, kappa=model.kappa, threads=threads)
+        mixture = m_step(x, weighted(start, weights), model.k, estimator=estimator, kappa=model.kappa, threads=threads)
     mixture = model.options.begun(mixture)
     if heat is None:
         return mixture
@@ -328,7 +326,7 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> M
     return annealed(x, mixture, beta0, factor, estimator=estimator, kappa=model.kappa, weights=weights, threads=threads)
 
 
-def _weighted(values: Vector, weights: Vector | None) -> float:
+def _summed(values: Vector, weights: Vector | None) -> float:
     return float(values.sum() if weights is None else values @ weights)
 
 

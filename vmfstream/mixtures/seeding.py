@@ -15,7 +15,7 @@ from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import cosine_plus_plus, drawing_order
 from vmfstream.mixtures.columns import dense_rows, directed, eligible
 from vmfstream.mixtures.kmeans import spherical_kmeans
-from vmfstream.mixtures.sums import directions, gather
+from vmfstream.mixtures.sums import directions, gather, weighted
 
 PERTURBATION = 0.1
 """Length of the random step by which perturbed means leave the mean of all documents."""
@@ -41,15 +41,6 @@ def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np
     return resp
 
 
-def members(x: Rows, labels: NDArray[np.integer], k: int, weights: NDArray[np.float64] | None = None) -> Floats:
-    """Return what each row of ``x`` weighs in each of ``k`` clusters, (N, kp).
-
-    That is its weight, one without ``weights`` (N,), in the cluster of its label, of ``labels`` (N,), and 0 elsewhere.
-    """
-    member = one_hot(labels, k, x.dtype)
-    return member if weights is None else member * weights[:, None].astype(x.dtype)
-
-
 def agglomerated_labels(
     x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None, threads: int = 1
 ) -> NDArray[np.int64]:
@@ -63,7 +54,7 @@ def agglomerated_labels(
     """
     many = min(SURPLUS * k, int(eligible(x, weights).sum()))
     labels = seed_labels(x, many, rng, weights=weights, threads=threads)
-    sums = gather(x, members(x, labels, many, weights), many, threads).s
+    sums = gather(x, weighted(one_hot(labels, many, x.dtype), weights), many, threads).s
     products = np.asarray(sums.T @ sums, np.float64)[:many, :many]
     of = np.arange(many)
     for _ in range(many - k):
@@ -81,7 +72,7 @@ def agglomerated_labels(
 
 def agglomerated_means(x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None) -> Floats:
     """Mean directions (D, kp) of the clusters of `agglomerated_labels`, a row of those whose rows cancel."""
-    member = members(x, agglomerated_labels(x, k, rng, weights), k, weights)
+    member = weighted(one_hot(agglomerated_labels(x, k, rng, weights), k, x.dtype), weights)
     return directions(gather(x, member, k), means_at(x, member[:, :k].argmax(axis=0)))
 
 

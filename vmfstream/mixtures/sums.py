@@ -76,6 +76,11 @@ def score(
     return Scored(WeightedSums(passed.s, passed.nk[:k], passed.q[:k]), passed.loglik, passed.label)
 
 
+def weighted(resp: Floats, mass: Vector | None) -> Floats:
+    """Return responsibilities (N, kp) times how often each row was seen, ``mass`` (N,); once if None."""
+    return resp if mass is None else resp * mass[:, None].astype(resp.dtype)
+
+
 def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> WeightedSums:
     """Sum unit rows ``x`` (N, D) by the weighted responsibilities ``resp`` (N, kp) of ``k`` topics.
 

@@ -26,7 +26,6 @@ from vmfstream import (
     WatsonMixture,
 )
 from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
-from vmfstream.bayes.factors.responsibilities import weighted
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.maximum_a_posteriori import fit_modes
 from vmfstream.bayes.flat.restarts import annealed
@@ -41,6 +40,7 @@ from vmfstream.mixtures.frequency_sensitive import default_scale, frequency_sens
 from vmfstream.mixtures.movmf import fit
 from vmfstream.mixtures.seeding import random_responsibilities
 from vmfstream.mixtures.steps import m_step
+from vmfstream.mixtures.sums import weighted
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* has not converged", "ignore:.* puts all rows into")
 

@@ -21,11 +21,6 @@ from vmfstream.mixtures.seeding import one_hot
 SoftOrHard: TypeAlias = Literal["soft", "hard"]
 
 
-def weighted(resp: Floats, mass: Vector | None) -> Floats:
-    """Return responsibilities (N, kp) times how often each row was seen, ``mass`` (N,); once if None."""
-    return resp if mass is None else resp * mass[:, None].astype(resp.dtype)
-
-
 def total(x: Rows, mass: Vector | None) -> float:
     """Return how many rows with a direction were seen, at least 1: what bounds are divided by."""
     known = directed(x)

@@ -16,7 +16,7 @@ from vmfstream.bayes.factors.concentration import KappaPrior, mode_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
-from vmfstream.bayes.factors.responsibilities import SoftOrHard, total, weighted
+from vmfstream.bayes.factors.responsibilities import SoftOrHard, total
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Mixture
@@ -24,6 +24,7 @@ from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.mixtures.steps import e_step
+from vmfstream.mixtures.sums import weighted
 from vmfstream.progress import swept
 
 

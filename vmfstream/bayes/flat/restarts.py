@@ -11,7 +11,7 @@ from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.priors import Prior
-from vmfstream.bayes.factors.responsibilities import responsibilities, weighted
+from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.factors.weights import Dirichlet, WeightsPrior
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate
@@ -19,6 +19,7 @@ from vmfstream.mixtures.annealing import ANNEAL, melting
 from vmfstream.mixtures.em import TIE
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 from vmfstream.mixtures.steps import m_step
+from vmfstream.mixtures.sums import weighted
 
 Start: TypeAlias = Literal["annealed-em", "annealed", "k-means++", "random"]
 """Annealed EM; k-means++ and annealed sweeps of the model itself; k-means++ alone; random responsibilities."""

@@ -25,7 +25,7 @@ from vmfstream.bayes.factors.directions import directions_divergence, expected_c
 from vmfstream.bayes.factors.empirical_bayes import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior, masked, moment_kappa_prior
-from vmfstream.bayes.factors.responsibilities import SoftOrHard, assigned, responsibilities, total, weighted
+from vmfstream.bayes.factors.responsibilities import SoftOrHard, assigned, responsibilities, total
 from vmfstream.bayes.factors.weights import (
     Dirichlet,
     DirichletWeights,
@@ -38,6 +38,7 @@ from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.mixtures.columns import column_dots, column_norms
 from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.options import Concentration
+from vmfstream.mixtures.sums import weighted
 
 AT_REST = 1e-5
 """Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""

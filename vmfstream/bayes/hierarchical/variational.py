@@ -30,7 +30,7 @@ from vmfstream.bayes.factors.empirical_bayes import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.factors.responsibilities import responsibilities, total, weighted
+from vmfstream.bayes.factors.responsibilities import responsibilities, total
 from vmfstream.bayes.factors.weights import DirichletWeights
 from vmfstream.bayes.hierarchical.node_directions import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.hierarchical.prior import TreePrior, moment_tree_prior
@@ -41,6 +41,7 @@ from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.options import Concentration
+from vmfstream.mixtures.sums import weighted
 
 TREE_SWEEPS = 5
 """Sweeps of directions and concentrations for one of the labels: they cost less, and need more."""
