@@ -19,6 +19,7 @@ from vmfstream import datasets, metrics
 from vmfstream.arrays import ClusterLabels, Rows, Vector
 from vmfstream.datasets import Dataset
 from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.replay.papers import spherical_topics
 from vmfstream.replay.papers.gopal_yang_data import dated, halves, labelled
 from vmfstream.replay.papers.work import Result
 
@@ -40,6 +41,9 @@ LEARNT = ("alpha", "mu0", "c0", "kappa")
 """The priors that the paper learns: all."""
 
 KMEANS, GAUSSIAN, MULTINOMIAL, LDA = "K-means", "Gaussian mixture", "multinomial mixture", "LDA"
+
+SPHERICAL = "spherical topic model"
+"""The paper names it as related work and does not compare with it."""
 
 T, T_OURS, T_OWN = "T-vMFmix, mean field", "T-vMFmix, vmfstream", "T-vMFmix, vmfstream, own κ"
 
@@ -112,6 +116,11 @@ def _lda(data: Dataset, k: int, seed: int) -> ClusterLabels:
     topics = LatentDirichletAllocation(k, random_state=seed).fit_transform(_counts(data))
     labels: ClusterLabels = topics.argmax(axis=1)
     return labels
+
+
+def _spherical_topics(data: Dataset, k: int, seed: int) -> ClusterLabels:
+    x = csr_array(data.x, dtype=np.float64)
+    return spherical_topics.cluster(x, random_labels(x.shape[0], k, seed), k)
 
 
 def _counts(data: Dataset) -> csr_array:
@@ -188,6 +197,7 @@ BASELINES: Mapping[str, Callable[[Dataset, int, int], ClusterLabels]] = {
     GAUSSIAN: _by_em(lambda data: gaussian_scores(csr_array(data.x))),
     MULTINOMIAL: _by_em(lambda data: multinomial_scores(_counts(data))),
     LDA: _lda,
+    SPHERICAL: _spherical_topics,
 }
 
 

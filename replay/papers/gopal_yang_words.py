@@ -10,6 +10,7 @@ from vmfstream.replay.papers import gopal_yang_printed as printed
 from vmfstream.replay.papers.catalogue import Effort, Exhibit
 from vmfstream.replay.papers.gopal_yang_data import COLLECTIONS, dated
 from vmfstream.replay.papers.gopal_yang_fits import fitted
+from vmfstream.replay.papers.gopal_yang_rivals import CTM, DATA, DTM, SWEEPS, rival_topics_once, rivals_given
 from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table
 from vmfstream.replay.papers.work import Done, Result, Task
 
@@ -17,6 +18,16 @@ FOLLOWED = ("NIPS abstracts", "NIPS papers")
 
 BONDS: tuple[float | str, ...] = ("auto", 0.8)
 """Persistences: what predicts best, and a loose one."""
+
+RIVAL_TOPICS = 30
+"""Topics of the mixture and of the models it is compared with."""
+
+_RIVALS = (
+    f"The paper names dynamic (DTM) and correlated (CTM) topic models and compares with neither: here are tomotopy's, "
+    f"{SWEEPS[DTM]} and {SWEEPS[CTM]} sweeps with its defaults, where it is installed (empty otherwise); CTM knows no "
+    f"years. Their strongest words are frequent ones, those of ours are weighted by rarity, which NPMI rewards. The "
+    f"topic shown of each model is the one with most of the printed words."
+)
 
 TOP = 6
 """Words of a year, and in a picture."""
@@ -53,11 +64,13 @@ def topic_once(
 def _tasks(effort: Effort) -> list[Task]:
     wanted = {str(year): list(words) for year, words in printed.WORDS.items()}
     common = {"k": printed.CLUSTERS, "seed": effort.seed, "wanted": wanted, "top": TOP}
-    return [
+    own = [
         Task(topic_once, common | {"data": data, "persistence": bond}, COLLECTIONS[data].files)
         for data in FOLLOWED
         for bond in BONDS
     ]
+    common = {"k": RIVAL_TOPICS, "seed": effort.seed, "wanted": wanted}
+    return own + [Task(rival_topics_once, common | given, COLLECTIONS[DATA].files) for given in rivals_given().values()]
 
 
 def _show(done: Done) -> Shown:
@@ -69,14 +82,37 @@ def _show(done: Done) -> Shown:
     return Shown(
         "figure3",
         "The vocabulary of one topic over the years",
-        tuple(_table(data, done.where(data=data)) for data in FOLLOWED),
+        (*(_table(data, done.where(data=data)) for data in FOLLOWED), *_rivals(done)),
         panels,
         (
             "Ours is the topic that gives most weight to the words printed for each year, fitted once by the smoother: "
             "with the persistence that predicts best, and with a looser one.",
             "The paper does not say how tightly it binds the years. Its words change faster than ours do with the "
             "persistence that predicts best; by 2000 they are no longer those of neurons.",
+            _RIVALS,
             *(COLLECTIONS[data].remark for data in FOLLOWED),
+        ),
+    )
+
+
+def _rivals(done: Done) -> tuple[Table, Table]:
+    """The words of other models in the printed years, and how coherent all their topics are."""
+    found = {name: done.where(**given)[0] for name, given in rivals_given().items()}
+    words = [
+        Cell(str(year), name, None, " ".join(run["words"][run["years"].index(year)][:TOP]))
+        for name, run in found.items()
+        for year in printed.WORDS
+        if year in run["years"]
+    ]
+    figures = [
+        Cell(name, column, None, run[key])
+        for name, run in found.items()
+        for column, key in (("NPMI of ten words", "npmi"), ("processor time, s", "seconds"))
+    ]
+    return (
+        Table(f"{DATA}, {RIVAL_TOPICS} topics: the same by a dynamic topic model", tuple(words), corner="year"),
+        Table(
+            f"{DATA}, {RIVAL_TOPICS} topics: coherence, mean over topics and years", tuple(figures), 2, corner="model"
         ),
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, t
@@ -20,6 +22,8 @@ from vmfstream.datasets import Dataset
 from vmfstream.replay.papers import gopal_yang_data as data
 from vmfstream.replay.papers import gopal_yang_fits as fits
 from vmfstream.replay.papers import gopal_yang_printed as printed
+from vmfstream.replay.papers import gopal_yang_rivals as rivals
+from vmfstream.replay.papers import spherical_topics
 from vmfstream.replay.papers.catalogue import Effort
 from vmfstream.replay.papers.clustering import Origin
 from vmfstream.replay.papers.gopal_yang import PAPER
@@ -130,6 +134,93 @@ def test_gaussian_scores_are_log_densities() -> None:
         assert found[:, j] == pytest.approx(oracle)
 
 
+def test_spherical_topics_climb_along_their_gradient() -> None:
+    """The density is that of draws: a document's cosine with its mean, and shares with the basis' Jacobian."""
+    rng = np.random.default_rng(0)
+    n, k, d, kappa = 6, 3, 5, 20.0
+    x = rng.normal(size=(n, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    at = rng.normal(size=n * k + k * d)
+
+    def plain(at: NDArray[np.float64]) -> float:
+        total = 0.0
+        mu = [row / np.sqrt(row @ row) for row in at[n * k :].reshape(k, d)]
+        for row, logs in zip(x, at[: n * k].reshape(n, k), strict=True):
+            theta = np.exp(logs) / np.exp(logs).sum()
+            mean = sum(share * each for share, each in zip(theta, mu, strict=True))
+            total += kappa * row @ mean / np.sqrt(mean @ mean) + spherical_topics.ALPHA * np.log(theta).sum()
+        return -float(total)
+
+    value, gradient = spherical_topics.negative(at, csr_array(x), k, kappa)
+    assert value == pytest.approx(plain(at), rel=1e-12)
+    np.testing.assert_allclose(gradient, approx_fprime(at, plain, 1e-7), rtol=1e-4, atol=1e-4)
+
+
+def test_spherical_topics_tell_mixed_documents() -> None:
+    """Documents of two topics lie between documents of one; each belongs to its larger share."""
+    rng = np.random.default_rng(1)
+    mu = np.eye(30)[[0, 10, 20]]
+    shares = rng.dirichlet(np.full(3, 0.3), 200)
+    x = shares @ mu + rng.normal(0.0, 0.02, (200, 30))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    found = spherical_topics.cluster(csr_array(x), fits.random_labels(200, 3, 0), 3)
+    assert metrics.normalized_mutual_information(found, shares.argmax(axis=1)) > 0.85
+
+
+def test_topic_models_are_fed_whole_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tomotopy's models are given, and what comes of their words; nothing where it is not installed."""
+    counts = csr_array(np.array([[2, 0, 1, 0], [0, 3, 0, 0], [1, 0, 0, 1]]))
+    years, terms = np.array([1991, 1987, 1991]), ("a", "b", "c", "d")
+    fed: list[Any] = []
+
+    class Model:
+        def __init__(self, **given: Any) -> None:
+            fed.append(given)
+
+        def add_doc(self, words: list[str], timepoint: int = -1) -> None:
+            fed.append((words, timepoint))
+
+        def train(self, sweeps: int, workers: int) -> None:
+            fed.append(sweeps)
+
+        def get_topic_words(self, topic: int, *rest: int) -> list[tuple[str, float]]:
+            when = rest[0] if len(rest) > 1 else 0
+            return [(str((topic + when + j) % 4), 0.1) for j in range(2)]
+
+    monkeypatch.setitem(sys.modules, "tomotopy", SimpleNamespace(DTModel=Model, CTModel=Model))
+    monkeypatch.setattr(rivals, "TOP", 2)
+    collection = SimpleNamespace(load=lambda: (counts, terms, years))
+    monkeypatch.setattr(rivals, "COLLECTIONS", {rivals.DATA: collection})
+    wanted = {"1987": ["d", "c"], "2003": ["a"]}
+    found = rivals.rival_topics_once(rivals.DTM, 3, 7, wanted, "1.0")
+    documents = [(["0", "0", "2"], 1), (["1", "1", "1"], 0), (["0", "3"], 1)]
+    assert fed == [{"k": 3, "t": 2, "seed": 7}, *documents, 500]
+    assert found["years"] == [1987, 1991]
+    assert found["words"] == [["c", "d"], ["d", "a"]]  # the topic with the words wanted of 1987, in both years
+    fed.clear()
+    found = rivals.rival_topics_once(rivals.CTM, 3, 7, wanted, "1.0")
+    assert fed == [{"k": 3, "seed": 7}, *((words, -1) for words, _ in documents), 100]
+    lists = [["a", "b"], ["b", "c"], ["c", "d"]]
+    expected = metrics.topic_coherence(lists, counts, terms, measure="npmi").mean()
+    assert found["npmi"] == pytest.approx(expected)
+    assert found["words"] == []
+    assert rivals.rival_topics_once(rivals.DTM, 3, 7, wanted)["npmi"] is None
+
+
+def test_the_mixture_stands_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted_set = planted()
+    terms = tuple(f"w{j}" for j in range(planted_set.x.shape[1]))
+    years = np.tile(np.array([1987, 1988, 1991]), 30)
+    collection = SimpleNamespace(load=lambda: (planted_set.counts, terms, years))
+    monkeypatch.setattr(rivals, "COLLECTIONS", {rivals.DATA: collection})
+    common = planted_set.x.mean(axis=0)
+    wanted = {"1991": [terms[j] for j in np.argsort(-common)[:5]]}
+    for model, count in ((rivals.MIXTURE, 3), (rivals.MIXTURE_AT_ONCE, 0)):
+        found = rivals.rival_topics_once(model, 3, 0, wanted)
+        assert len(found["words"]) == len(found["years"]) == count
+        assert -1.0 <= found["npmi"] <= 1.0
+
+
 def test_every_method_finds_the_planted_clusters(tiny: Dataset) -> None:
     for method in (*METHODS, fits.B_SAMPLED):
         found = [fits.clustered_once("CNAE", method, 3, seed)["NMI"] for seed in range(3)]
@@ -208,6 +299,10 @@ def invented(task: Task) -> Result:
     given = task.given
     if task.function is described_once:
         return {"documents": 100, "words": 20}
+    if "model" in given:
+        years = [1987, 1988, 1991] if given["model"] in (rivals.MIXTURE, rivals.DTM) else []
+        words = [[f"word{j}" for j in range(10)] for _ in years]
+        return {"npmi": 0.1, "seconds": 2.0, "years": years, "words": words}
     if "persistence" in given:
         wave = 0.1 + 0.01 * np.sin(np.add.outer(np.arange(17), np.arange(8)))
         return {
@@ -243,7 +338,7 @@ def _says(shown: Shown) -> list[str]:
         "table3": ["TDT4, TDT5 and K9 are not at hand", "totals, not averages"],
         "figure1": ["N log C_D(0)", "NYT front pages: headlines"],
         "figure2": ["names one of them"],
-        "figure3": ["full texts, but of 1987 to 1999"],
+        "figure3": ["full texts, but of 1987 to 1999", "500 and 100 sweeps with its defaults"],
     }
     return notes.get(shown.name, ["NEWS20: the paper's has"])
 
