@@ -6,8 +6,9 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ from vmfstream.seeds import seeds_as_text, seeds_of
 
 CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}, "decision": {"made"}}
 EPOCH_DOCUMENTS = 70
+RANDOM_KILLS = 10
+MOMENTS = ("before", "inside", "after")
+"""At which a process dies at a commit."""
+
+
+def kills_of(epochs: Iterable[int]) -> list[tuple[int, str]]:
+    """Two kills of every commit: one that loses it, before or inside it in turn, and one right after it."""
+    return [(epoch, moment) for epoch in epochs for moment in (MOMENTS[epoch % 2], "after")]
 
 
 class Killed(RunFile):
@@ -149,8 +158,8 @@ def test_two_runs_are_equal(undisturbed: tuple[Path, int, float], tmp_path: Path
     equal(undisturbed[0], tmp_path / "again.duckdb")
 
 
-@pytest.mark.parametrize("moment", ["before", "inside", "after"])
-def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str) -> None:
+def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: Path) -> None:
+    """Before or in the middle of it, and after it; a process that went on from one kill meets the next."""
     whole, epochs, _ = undisturbed
     assert epochs >= 14
     assert len(rows(whole)["document"]) == sum(n for _, _, _, n, *_ in rows(whole)["epoch"]) > 1000
@@ -158,7 +167,7 @@ def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: 
     assert len(labelled) == len(rows(whole)["document"])
     assert len({*map(tuple, labelled)}) == len(labelled)
     path = tmp_path / "run.duckdb"
-    for epoch in range(1, epochs + 1):
+    for epoch, moment in kills_of(range(1, epochs + 1)):
         child = process(path, epoch, moment)
         child.join()
         assert child.exitcode == -signal.SIGKILL, f"epoch {epoch} was not reached"
@@ -168,13 +177,10 @@ def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: 
     equal(whole, path)
 
 
-@pytest.mark.parametrize("moment", ["before", "inside", "after"])
-def test_killed_while_several_epochs_are_written(
-    undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str
-) -> None:
+def test_killed_while_several_epochs_are_written(undisturbed: tuple[Path, int, float], tmp_path: Path) -> None:
     whole, epochs, _ = undisturbed
     path = tmp_path / "run.duckdb"
-    for epoch in range(4, epochs + 1, 4):
+    for epoch, moment in zip(range(3, epochs + 1, 2), cycle(MOMENTS), strict=False):
         child = process(path, epoch, moment, True)
         child.join()
         assert child.exitcode in (-signal.SIGKILL, 0)  # 0: it was among those that came after the last kill
@@ -200,8 +206,7 @@ def decided(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("moment", ["inside", "after"])
-def test_decisions_are_applied_once_whatever_is_killed(decided: Path, tmp_path: Path, moment: str) -> None:
+def test_decisions_are_applied_once_whatever_is_killed(decided: Path, tmp_path: Path) -> None:
     whole = Path(shutil.copytree(decided, tmp_path / "whole")) / "run.duckdb"
     child = process(whole)
     child.join()
@@ -215,7 +220,7 @@ def test_decisions_are_applied_once_whatever_is_killed(decided: Path, tmp_path: 
     events = Reader(whole).events()
     assert sorted(events.kind[events.decision >= 0]) == ["ended", "merged", "split"]
     path = decided / "run.duckdb"
-    for epoch in range(4, 9):
+    for epoch, moment in kills_of(range(4, 9)):
         child = process(path, epoch, moment)
         child.join()
         assert child.exitcode == -signal.SIGKILL, f"epoch {epoch} was not reached"
@@ -229,8 +234,7 @@ def test_decisions_are_applied_once_whatever_is_killed(decided: Path, tmp_path: 
 SEEDS = seeds_as_text(seeds_of({"Docks": ["dockers", "containers"], "Sun": ["solar", "rooftops"]}))
 
 
-@pytest.mark.parametrize("moment", ["before", "inside", "after"])
-def test_topics_named_beforehand_and_decisions_survive_kills(tmp_path: Path, moment: str) -> None:
+def test_topics_named_beforehand_and_decisions_survive_kills(tmp_path: Path) -> None:
     """Killed at every commit, with decisions of every kind made twice, a run is as if nothing had happened."""
     first = [decision("unpin", 1), decision("merge", 2, 4), decision("split", 0), decision("pin", 5)]
     first += [decision("forbid", text="the"), decision("name", 1, text="<b>Sun</b>\x1b[31m"), decision("end", 2)]
@@ -243,13 +247,12 @@ def test_topics_named_beforehand_and_decisions_survive_kills(tmp_path: Path, mom
         child.join()
         assert child.exitcode == (-signal.SIGKILL if epoch else 0), f"epoch {epoch}"
 
-    for file, moments in ((whole, ()), (path, (moment,))):
+    for file, killed in ((whole, False), (path, True)):
         for low, high, made in ((1, 3, first), (4, 8, then)):
-            for kill in [(epoch, one) for one in moments for epoch in range(low, high + (one != "after"))]:
+            for kill in kills_of(range(low, high + 1)) if killed else [(high, "after")]:
                 ran(file, *kill)
-            ran(file, high, "after")
             assert not decide(file, made)
-        for kill in [(epoch, one) for one in moments for epoch in (9, 12)]:
+        for kill in kills_of((9, 12)) if killed else []:
             ran(file, *kill)
         ran(file)
     found = Reader(whole).decisions()
@@ -281,9 +284,9 @@ def test_killed_at_random_moments(undisturbed: tuple[Path, int, float], tmp_path
     rng = np.random.default_rng(7)
     kills = 0
     run = 0
-    while kills < 25:
+    while kills < RANDOM_KILLS:
         path, first = tmp_path / f"run{run}.duckdb", True
-        while kills < 25:
+        while kills < RANDOM_KILLS:
             child, began = process(path), time.monotonic()
             child.join(float(rng.uniform(0.0, 0.7 * seconds)))
             if child.exitcode is not None:
@@ -300,4 +303,4 @@ def test_killed_at_random_moments(undisturbed: tuple[Path, int, float], tmp_path
         assert child.exitcode == 0
         equal(whole, path)
         run += 1
-    assert kills == 25
+    assert kills == RANDOM_KILLS

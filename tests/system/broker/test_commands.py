@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,6 @@ from tests.waiting import wait_for, wait_until
 from vmfstream.connectors.kafka.options import PREFIX
 
 pytestmark = pytest.mark.broker
-
-
-def grown(before: int, seen: tuple[int, int]) -> bool:
-    """Whether there are more documents than before, or all 4000 messages were read."""
-    return seen[0] > before or sum(seen) == 4000
 
 
 def bodies(messages: list[Any]) -> list[dict[str, Any]]:
@@ -116,33 +110,6 @@ def test_ctrl_c_of_a_terminal_reaches_workers_too_and_ends_the_run_all_the_same(
     assert one.returncode == 130, out + err
     assert "900 documents, 0 rejected" in out
     assert "no workers" not in err
-
-
-def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start, tmp_path: Path) -> None:
-    topic, published, dead, run_file = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
-    rows: list[Any] = [b"bad %d" % i if i % 10 == 7 else row for i, row in enumerate(documents(4000))]
-    topic.fill(rows, key=b"k", headers=[("mine", b"1")])
-    way = ("run", topic.url, "--slices", 600, "-k", 3, "--out", run_file, "--epoch-size", 200, "--window", 300)
-    outputs = ("--publish", published.url, "--dead-letters", dead.url, "--linger", 0.5)
-    for kill in range(3):
-        one = start(*way, *outputs)
-        before = counts(run_file)[0]
-        wait_for(lambda: counts(run_file), partial(grown, before), one)
-        time.sleep(0.3 * kill)
-        one.kill()
-        one.communicate()
-    one = start(*way, *outputs)
-    wait_for(lambda: (*counts(run_file), len(dead.read())), lambda seen: seen == (3600, 400, 400), one)
-    assert ended(one, signal.SIGTERM)[0] == 0
-    letters = [(dict(message.headers), message) for message in dead.read()]
-    places = [(about["vmfstream.part"].decode(), int(about["vmfstream.offset"])) for about, _ in letters]
-    assert sorted(places) == sorted(ask(run_file, "select part, source_offset from rejected"))
-    assert len(set(places)) == 400
-    about, message = letters[0]
-    assert (message.key, message.value[:3], about["mine"]) == (b"k", b"bad", b"1")
-    assert about["vmfstream.reason"].startswith(b"not JSON: offset")
-    slices = [one["slice"] for one in bodies(published.read()) if one["type"] == "slice"]
-    assert sorted(slices) == sorted(label for (label,) in ask(run_file, "select label from slice"))
 
 
 def test_a_run_ends_while_the_broker_is_away(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:

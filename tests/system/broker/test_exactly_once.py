@@ -21,8 +21,8 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.broker
 
-KILLS = int(os.environ.get("VMFSTREAM_SOAK_KILLS", "20"))
-OUTAGES = int(os.environ.get("VMFSTREAM_SOAK_OUTAGES", "2"))
+KILLS = int(os.environ.get("VMFSTREAM_SOAK_KILLS", "8"))
+OUTAGES = int(os.environ.get("VMFSTREAM_SOAK_OUTAGES", "1"))
 
 
 def filled(topic: Topic, count: int) -> dict[str, int]:

@@ -18,7 +18,7 @@ import pytest
 
 from tests.system.broker.cluster import Broker, free_ports
 from tests.system.broker.conftest import Start, Topic, Topics, ended
-from tests.system.broker.test_commands import grown, metrics
+from tests.system.broker.test_commands import bodies, metrics
 from tests.system.broker.trackers import ask, counts, documents, rows_of
 from tests.waiting import wait_for
 from vmfstream.cli.label_messages import LabelMessages
@@ -29,6 +29,11 @@ from vmfstream.engine.observers.latency import Latency
 pytestmark = pytest.mark.broker
 
 KEPT = ("--slices", 600, "-k", 3, "--epoch-size", 200, "--window", 300, "--linger", 0.3, "--documents", "all")
+
+
+def grown(before: int, seen: tuple[int, int]) -> bool:
+    """Whether there are more documents than before, or all 4000 messages were read."""
+    return seen[0] > before or sum(seen) == 4000
 
 
 def about(message: Any) -> dict[str, str]:
@@ -67,14 +72,16 @@ def check(topic: Topic, labels: Topic, dead: Topic, run_file: Path) -> None:
             assert float(said["vmfstream.novelty"]) == pytest.approx(novelty, abs=2e-4)
 
 
-def test_labels_and_dead_letters_are_sent_once_whatever_is_killed(
+def test_all_that_a_run_sends_is_sent_once_whatever_is_killed(
     topics: Topics,
     start: Start,
     tmp_path: Path,
 ) -> None:
-    topic, labels, dead, run_file = topics(2), topics(3), topics(1), tmp_path / "run.duckdb"
+    topic, labels, dead, published = topics(2), topics(3), topics(1), topics(2)
+    run_file = tmp_path / "run.duckdb"
     topic.fill(mixed(4000), key=b"k", headers=[("mine", b"1")])
     way = ("run", topic.url, *KEPT, "--out", run_file, "--labels", labels.url, "--dead-letters", dead.url)
+    way = (*way, "--publish", published.url)
     for kill in range(4):
         one = start(*way)
         before = counts(run_file)[0]
@@ -89,6 +96,12 @@ def test_labels_and_dead_letters_are_sent_once_whatever_is_killed(
     assert re.search(r"^labels: [\d,]+ sent", out, re.MULTILINE)
     check(topic, labels, dead, run_file)
     assert rows_of(run_file, "outbox") < 4000
+    assert sorted(map(place, dead.read())) == sorted(ask(run_file, "select part, source_offset from rejected"))
+    letter = dead.read()[0]
+    assert (letter.key, letter.value[:3], about(letter)["mine"]) == (b"k", b"bad", "1")
+    assert about(letter)["vmfstream.reason"].startswith("not JSON: offset")
+    slices = [one["slice"] for one in bodies(published.read()) if one["type"] == "slice"]
+    assert sorted(slices) == sorted(label for (label,) in ask(run_file, "select label from slice"))
 
 
 def test_labels_are_sent_once_though_the_broker_dies(

@@ -30,7 +30,7 @@ CUT: dict[str, Any] = {
     "batch_documents": 5,
     "window": 30,
     "topics": 2,
-    "cold_starts": 2,
+    "cold_starts": 1,
     "documents": True,
     "sample": 9,
 }
