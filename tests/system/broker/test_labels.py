@@ -80,8 +80,8 @@ def test_all_that_a_run_sends_is_sent_once_whatever_is_killed(
     topic, labels, dead, published = topics(2), topics(3), topics(1), topics(2)
     run_file = tmp_path / "run.duckdb"
     topic.fill(mixed(4000), key=b"k", headers=[("mine", b"1")])
-    way = ("run", topic.url, *KEPT, "--out", run_file, "--labels", labels.url, "--dead-letters", dead.url)
-    way = (*way, "--publish", published.url)
+    sent = ("--labels", labels.url, "--dead-letters", dead.url, "--publish", published.url)
+    way = ("run", topic.url, *KEPT, "--out", run_file, *sent)
     for kill in range(4):
         one = start(*way)
         before = counts(run_file)[0]
