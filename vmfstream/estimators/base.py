@@ -120,7 +120,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Check all parameters and the input of ``fit``; return unit rows."""
         self._check_parameters()
         rows, empty = _unit(self._validated(X, ensure_min_features=2))
-        weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
+        weight = None if sample_weight is None else row_weights(sample_weight, rows.shape[0])
         self._report_empty(empty)
         usable = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
         wanted = self._components()
@@ -381,7 +381,7 @@ def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> 
     return padded_columns(np.asarray(rows), dtype)
 
 
-def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
+def row_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return a weight for each of ``n`` rows; one number stands for all.
 
     Weights are numbers of observations to a fit. Those whose total is below the number of rows that have one can only

@@ -44,19 +44,21 @@ def as_they_come(documents: FitInput) -> Distinct:
     return Distinct(documents.rows, documents.weight, _numbered(documents.empty))
 
 
-def distinct(documents: FitInput, k: int) -> Distinct:
-    """Merge equal documents, whose weights are added, and sort them, so that weights are the same as repeated rows.
+def distinct(documents: FitInput, k: int, slices: NDArray[np.int64] | None = None) -> Distinct:
+    """Merge equal ``documents``, whose weights are added, and sort them, so that weights are the same as repeated rows.
 
-    Documents without direction or weight are left out. Where fewer than ``k`` differ they are sorted only.
+    Those without direction or weight are left out. Where fewer than ``k`` differ they are sorted only. With
+    ``slices`` (N,) these come one after the other, and only documents of the same one are merged.
     """
     rows, empty, weight = documents
     if isinstance(rows, ChunkedMatrix):
         return Distinct(rows.drawn_in(np.argsort(row_keys(rows), kind="stable")), weight, _numbered(empty))
     taking_part = np.flatnonzero(eligible(rows, weight))
     keys = row_keys(rows)[taking_part]
-    order = np.argsort(keys, kind="stable")
-    taking_part, keys = taking_part[order], keys[order]
-    new = np.append(True, keys[1:] != keys[:-1])
+    within = np.zeros(len(keys), np.int64) if slices is None else slices[taking_part]
+    order = np.lexsort((keys, within))
+    taking_part, keys, within = taking_part[order], keys[order], within[order]
+    new = np.append(True, (keys[1:] != keys[:-1]) | (within[1:] != within[:-1]))
     if np.count_nonzero(new) < k:
         new[:] = True
     number = np.full(len(empty), -1)
@@ -65,17 +67,19 @@ def distinct(documents: FitInput, k: int) -> Distinct:
     return Distinct(rows[taking_part[new]], None if (mass == 1).all() else mass, number)
 
 
-def merged_if_it_matters(documents: FitInput, k: int) -> Distinct:
-    """Merge equal documents as `distinct` does where some are equal or have weights; take them as they come otherwise.
+def merged_if_it_matters(documents: FitInput, k: int, slices: NDArray[np.int64] | None = None) -> Distinct:
+    """Merge equal ``documents`` as `distinct` does where some are equal or have weights; else take them as they come.
 
-    Bayesian fits draw their starts in the order of the rows, which stays where nothing is to be merged.
+    Bayesian fits draw their starts in the order of the rows, which stays where nothing is to be merged. ``k`` and
+    ``slices`` are as in `distinct`.
     """
     if isinstance(documents.rows, ChunkedMatrix):
         return as_they_come(documents)
     keys = row_keys(documents.rows)[~documents.empty]
-    if documents.weight is None and len(np.unique(keys)) == len(keys):
+    each = keys if slices is None else np.stack([keys, slices[~documents.empty]], axis=1)
+    if documents.weight is None and len(np.unique(each, axis=0)) == len(keys):
         return as_they_come(documents)
-    return distinct(documents, k)
+    return distinct(documents, k, slices)
 
 
 def check_one_by_one(rows: Rows) -> None:

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.arrays import Rows
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.responsibilities import total
+from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
 from vmfstream.directional.params import ChunkedMatrix
-from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of, occupied_first
-from vmfstream.estimators.distinct import check_one_by_one
+from vmfstream.estimators.base import (
+    ITERATION,
+    FitInput,
+    MixtureEstimator,
+    components_by_rows,
+    occupied_first,
+    renumbered,
+    row_weights,
+)
+from vmfstream.estimators.distinct import Distinct, as_they_come, merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Names, Nothing, Number, Whole
+from vmfstream.mixtures.columns import column_norms
 
 LONGEST_SILENCE = 1000
 """Most slices without documents in a row; more are taken for an error in the numbers."""
+
+_UNKNOWN = np.iinfo(np.int64).min
 
 
 class TemporalVMFMixture(MixtureEstimator):
@@ -155,7 +168,14 @@ class TemporalVMFMixture(MixtureEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, *, slices: ArrayLike | None = None) -> TemporalVMFMixture:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        slices: ArrayLike | None = None,
+    ) -> TemporalVMFMixture:
         """Fit the mixture to the rows of ``X``.
 
         Parameters
@@ -163,6 +183,8 @@ class TemporalVMFMixture(MixtureEstimator):
         X : array-like or sparse, shape (N, D)
         y : ignored
             Classes have no part in the fit. Without ``slices`` a warning says so.
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, as in `BayesianVMFMixture.fit`; Gibbs sampling takes whole numbers only.
         slices : (N,) integers, optional
             Slice of every row, in any order; numbers that are left out are slices without documents. Default one slice.
 
@@ -170,39 +192,48 @@ class TemporalVMFMixture(MixtureEstimator):
         ------
         ValueError
             If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
-            direction.
+            direction and a weight.
         """
         if y is not None and slices is None:
             warnings.warn(
                 "TemporalVMFMixture: y is ignored, all rows are of one slice; name slices: fit(X, slices=...)",
                 stacklevel=2,
             )
-        rows, empty, _ = self._read(X)
+        documents, k = self._read(X, sample_weight), self.n_components
+        numbers = _slice_numbers(slices, len(documents.empty), 0)
+        part = merged_if_it_matters(documents, k, numbers)
         if self.inference == "gibbs":
-            check_one_by_one(rows)
-        numbers = _slice_numbers(slices, len(empty), 0)
-        order = np.argsort(numbers, kind="stable")
-        first, sizes = _sizes(numbers, int(numbers.min()))
-        ordered = _ordered(rows, order)
+            part = repeated(part)
+        learnt = _by_slice(part, numbers, int(numbers.min()))
         with self._telling():
-            evolution = evolve(ordered, sizes, self.n_components, self._options(), self._rng(), self.n_init)
-        self.slices_ = first + np.arange(len(sizes))
-        found = labels_of(np.concatenate([r[:, : self.n_components] for r in evolution.resps]), empty[order])
-        self._order = occupied_first(found, self.n_components)
-        self._take(evolution, order, empty)
-        self.lower_bounds_ = self._per_row(evolution.trace)
+            evolution = evolve(learnt.rows, learnt.sizes, k, self._options(), self._rng(), self.n_init, learnt.weight)
+        self.slices_ = int(numbers.min()) + np.arange(len(learnt.sizes))
+        labels = learnt.labels(evolution.resps, k)
+        self._order = occupied_first(labels, k)
+        self._take(evolution, labels)
+        self._label_others(part, documents, numbers)
+        self.lower_bounds_ = evolution.trace / total(part.rows, part.weight)
         self.lower_bound_ = float(self.lower_bounds_.max())
         self.n_iter_ = len(evolution.trace) - (self.inference == "smoother")  # which tells the bound of the start too
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def partial_fit(self, X: ArrayLike, y: object = None, *, slices: ArrayLike | None = None) -> TemporalVMFMixture:
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        slices: ArrayLike | None = None,
+    ) -> TemporalVMFMixture:
         """Append slices, each learnt once and in order, without refitting those before.
 
         Parameters
         ----------
         X : array-like or sparse, shape (N, D)
         y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, as in `fit`, fractions allowed; relative ones are to the rows of this call.
         slices : (N,) integers, optional
             After the last slice so far; numbers that are left out are slices without documents. Default the next slice.
 
@@ -212,21 +243,22 @@ class TemporalVMFMixture(MixtureEstimator):
         anew. ``labels_`` are those of ``X``.
         """
         if not hasattr(self, "slices_"):
-            return self.fit(X, y, slices=slices)
+            return self.fit(X, y, sample_weight, slices=slices)
         rows, empty = self._rows(X)
+        weight = None if sample_weight is None else row_weights(sample_weight, len(empty))
         self._report_empty(empty)
         last = int(self.slices_[-1])
         numbers = _slice_numbers(slices, len(empty), last + 1)
         if numbers.min() <= last:
             raise ValueError(f"slices: expected slices after the last one, {last}, got {numbers.min()}")
-        order = np.argsort(numbers, kind="stable")
-        _, sizes = _sizes(numbers, last + 1)
-        ends = np.cumsum(sizes)
-        ordered = _ordered(rows, order)
-        xs = [ordered[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-        self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(sizes))
+        learnt = _by_slice(as_they_come(FitInput(rows, empty, weight)), numbers, last + 1)
+        ends = np.cumsum(learnt.sizes)
+        xs = [learnt.rows[end - size : end] for end, size in zip(ends, learnt.sizes, strict=True)]
+        masses = None if learnt.weight is None else np.split(learnt.weight, ends[:-1])
+        self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(xs))
         with self._telling():
-            self._take(extended(self._evolution, xs), order, empty)
+            evolution = extended(self._evolution, xs, masses)
+        self._take(evolution, learnt.labels(evolution.resps, self.n_components))
         return self
 
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
@@ -266,8 +298,18 @@ class TemporalVMFMixture(MixtureEstimator):
             burn_in=self.burn_in,
         )
 
-    def _take(self, evolution: Evolution, order: NDArray[np.int64], empty: NDArray[np.bool_]) -> None:
-        """Show a fit; ``order`` (N,) is where the rows of its slices stood."""
+    def _label_others(self, part: Distinct, documents: FitInput, numbers: NDArray[np.int64]) -> None:
+        """Label rows that have a direction but no weight, each by the means of its slice, one of ``numbers`` (N,)."""
+        others = (part.number < 0) & ~documents.empty
+        for slice_number in np.unique(numbers[others]):
+            rows, t = np.flatnonzero(others & (numbers == slice_number)), int(slice_number - self.slices_[0])
+            f, log_weights = self._evolution.f[t], np.log(self._evolution.weights[t])
+            norms = column_norms(f)[: self.n_components]
+            resp = memberships(documents.rows[rows], f, norms, self._evolution.kappa, log_weights)[0]
+            self.labels_[rows] = resp[:, self._order].argmax(axis=1)
+
+    def _take(self, evolution: Evolution, labels: NDArray[np.int64]) -> None:
+        """Show a fit, with ``labels`` (N,) of its topics in their own order."""
         k, shown = self.n_components, self._order
         vectors = np.stack([components_by_rows(f, k)[shown] for f in evolution.f])
         norms = np.linalg.norm(vectors, axis=2, keepdims=True)
@@ -279,9 +321,40 @@ class TemporalVMFMixture(MixtureEstimator):
         self.concentrations_ = np.broadcast_to(evolution.kappa.mean, k)[shown]
         self.persistence_ = evolution.omega
         self.converged_ = evolution.converged
-        labels = np.empty(len(order), np.int64)
-        labels[order] = labels_of(np.concatenate([r[:, shown] for r in evolution.resps]), empty[order])
-        self.labels_ = labels
+        self.labels_ = renumbered(labels, shown)
+
+
+class _Learnt(NamedTuple):
+    """Rows slice after slice, so many in each, with their weights, and where the documents are among them."""
+
+    rows: Rows
+    sizes: list[int]
+    weight: Vector | None
+    number: NDArray[np.int64]
+
+    def labels(self, resps: Sequence[Floats], k: int) -> NDArray[np.int64]:
+        """Return the likeliest of ``k`` topics of every document, (N,), -1 for those that took no part."""
+        best = np.concatenate(resps)[:, :k].argmax(axis=1)
+        return np.where(self.number >= 0, best[self.number], -1)
+
+
+def _by_slice(part: Distinct, numbers: NDArray[np.int64], first: int) -> _Learnt:
+    """Put the rows of a ``part`` of documents, whose slices are ``numbers`` (N,), in the order of these."""
+    known, place = part.number >= 0, np.full(part.rows.shape[0], _UNKNOWN)
+    place[part.number[known]] = numbers[known]
+    if part.first is not None:
+        place = place[part.first]
+    if (place == _UNKNOWN).any():  # all rows, as they come: those without direction too
+        place = numbers
+    order = np.argsort(place, kind="stable")
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return _Learnt(
+        _ordered(part.rows, order),
+        np.bincount(place - first, minlength=_span(numbers, first)).tolist(),
+        None if part.weight is None else part.weight[order],
+        np.where(part.number >= 0, back[part.number], -1),
+    )
 
 
 def _ordered(rows: Rows, order: NDArray[np.int64]) -> Rows:
@@ -313,9 +386,9 @@ def _slice_numbers(given: ArrayLike | None, n: int, default: int) -> NDArray[np.
     return numbers.astype(np.int64)
 
 
-def _sizes(numbers: NDArray[np.int64], first: int) -> tuple[int, list[int]]:
-    """The first slice and the numbers of rows of all slices from it to the last, gaps included."""
-    occurring, counts = np.unique(numbers, return_counts=True)
+def _span(numbers: NDArray[np.int64], first: int) -> int:
+    """How many slices there are from the first to the last, gaps included."""
+    occurring = np.unique(numbers)
     silent = np.diff(occurring, prepend=first - 1) - 1
     if silent.max() > LONGEST_SILENCE:
         after = int(occurring[np.argmax(silent)])
@@ -323,6 +396,4 @@ def _sizes(numbers: NDArray[np.int64], first: int) -> tuple[int, list[int]]:
             f"slices: expected at most {LONGEST_SILENCE} slices without documents in a row, got {silent.max()} before "
             f"slice {after}"
         )
-    sizes = np.zeros(int(occurring[-1]) - first + 1, np.int64)
-    sizes[occurring - first] = counts
-    return first, sizes.tolist()
+    return int(occurring[-1]) - first + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.base import clone
 
+from tests.tiers import all_but
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream import (
     BayesianVMFMixture,
@@ -25,6 +27,8 @@ from vmfstream import (
     VMFMixture,
     WatsonMixture,
 )
+from vmfstream.arrays import Vector
+from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.maximum_a_posteriori import fit_modes
@@ -32,6 +36,13 @@ from vmfstream.bayes.flat.restarts import annealed
 from vmfstream.bayes.hierarchical.prior import moment_tree_prior
 from vmfstream.bayes.hierarchical.trees import regular_tree
 from vmfstream.bayes.hierarchical.variational import fit_tree
+from vmfstream.bayes.starts import annealed_starts
+from vmfstream.bayes.temporal import fitting
+from vmfstream.bayes.temporal.filtering import filter_fit
+from vmfstream.bayes.temporal.fitting import EvolutionOptions, evolve
+from vmfstream.bayes.temporal.meanfield import Links, fit_chain, started
+from vmfstream.bayes.temporal.proportions import proportions
+from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import row_keys, unit_rows
@@ -182,6 +193,132 @@ def test_bayesian_fits_of_weights_are_those_of_copies_that_nobody_merged(assignm
         one = fit_tree(x, resp, tree, start, scheme, mass=mass, max_iter=10)
         all_of_them = fit_tree(copies, resp.repeat(counts, axis=0), tree, start, scheme, max_iter=10)
         assert one.trace == pytest.approx(all_of_them.trace, rel=1e-9)
+
+
+TEMPORAL = [
+    TemporalVMFMixture(3, persistence=0.9),
+    TemporalVMFMixture(3, persistence="auto", proportions="logistic-normal", lag=1),
+    TemporalVMFMixture(3, inference="filter", concentration="own", kappa="quadrature"),
+    TemporalVMFMixture(3, inference="filter", start="first", proportions="dirichlet"),
+    TemporalVMFMixture(3, inference="meanfield", empirical_bayes=("alpha", "mu0", "c0")),
+    TemporalVMFMixture(3, inference="gibbs", n_draws=8, burn_in=4),
+]
+
+
+def in_slices() -> tuple[Vector, NDArray[np.int64], NDArray[np.int64]]:
+    """Rows, their slices, one of which is empty, and how often they were seen."""
+    rng, x = np.random.default_rng(1), planted()
+    return x, rng.choice([2, 3, 5], len(x)), rng.integers(0, 4, len(x))
+
+
+@pytest.mark.parametrize("estimator", all_but(TEMPORAL, *TEMPORAL[1:4]), ids=str)
+def test_weights_of_temporal_models_are_repeated_rows_in_any_order(estimator: Any) -> None:
+    x, slices, counts = in_slices()
+    rows = np.random.default_rng(2).permutation(np.arange(len(x)).repeat(counts))
+    once = clone(estimator).set_params(random_state=0).fit(x, sample_weight=counts, slices=slices)
+    copies = clone(estimator).set_params(random_state=0).fit(csr_array(x[rows]), slices=slices[rows])
+    plain = clone(estimator).set_params(random_state=0).fit(x, slices=slices)
+    assert once.lower_bounds_ == pytest.approx(copies.lower_bounds_, rel=1e-9)
+    assert once.means_ == pytest.approx(copies.means_, abs=1e-9)
+    assert once.slice_weights_ == pytest.approx(copies.slice_weights_, abs=1e-9)
+    assert once.lower_bound_ != pytest.approx(plain.lower_bound_, rel=1e-3)
+    assert np.array_equal(once.labels_[rows], copies.labels_)
+    assert once.labels_.min() == 0
+
+
+def test_a_row_without_weight_is_labelled_by_the_means_of_its_slice() -> None:
+    turn = np.linspace(0.0, 1.0, 5)
+    means = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]).transpose(2, 0, 1)
+    rng = np.random.default_rng(0)
+    x = np.concatenate([each[rng.integers(2, size=40)] + 0.1 * rng.standard_normal((40, 2)) for each in means])
+    slices, weights = np.arange(5).repeat(40), np.ones(200)
+    weights[::40] = 0.0
+    found = TemporalVMFMixture(2, persistence=0.9, random_state=0).fit(x, sample_weight=weights, slices=slices)
+    unseen = np.flatnonzero(weights == 0.0)
+    cosines = np.einsum("tkd,td->tk", found.means_, x[unseen])
+    assert np.array_equal(found.labels_[unseen], cosines.argmax(axis=1))
+    for row in unseen:
+        seen = (slices == slices[row]) & (weights > 0)
+        nearest = np.flatnonzero(seen)[np.argmax(x[seen] @ x[row])]
+        assert found.labels_[row] == found.labels_[nearest]
+
+
+@pytest.mark.parametrize("inference", ["smoother", "filter", "meanfield"])
+def test_slices_that_are_appended_may_have_weights(inference: str) -> None:
+    x, slices, counts = in_slices()
+    early = slices < 5
+    given = TemporalVMFMixture(3, persistence=0.9, inference=inference, random_state=0)
+    given.fit(x[early], slices=slices[early])
+    once, copies = deepcopy(given), deepcopy(given)
+    later = np.flatnonzero(~early)
+    rows = later.repeat(counts[later])
+    once.partial_fit(x[later], sample_weight=counts[later], slices=slices[later])
+    copies.partial_fit(x[rows], slices=slices[rows])
+    assert once.means_ == pytest.approx(copies.means_, abs=1e-9)
+    assert once.slice_weights_ == pytest.approx(copies.slice_weights_, abs=1e-9)
+    assert np.array_equal(once.labels_.repeat(counts[later]), copies.labels_)
+    relative = deepcopy(given).partial_fit(x[later], sample_weight=np.full(len(later), 1e-6), slices=slices[later])
+    assert relative.means_ == pytest.approx(given.partial_fit(x[later], slices=slices[later]).means_, abs=1e-9)
+
+
+def test_temporal_fits_of_weights_are_those_of_copies_that_nobody_merged() -> None:
+    x, slices, counts = in_slices()
+    order = np.argsort(slices, kind="stable")
+    ends = np.searchsorted(slices[order], [3, 4, 5])
+    xs, each = np.split(x[order], ends), np.split(counts[order], ends)
+    rng, k = np.random.default_rng(3), 3
+    resps = [random_responsibilities(one, k, rng) for one in xs]
+    masses = [one.astype(np.float64) for one in each]
+    many = [(a.repeat(n, axis=0), b.repeat(n, axis=0)) for a, b, n in zip(xs, resps, each, strict=True)]
+    copies, copied = [a for a, _ in many], [b for _, b in many]
+    h0, anchor = np.zeros((x.shape[1], resps[0].shape[1])), np.full(x.shape[1], 0.4)
+    chain: dict[str, Any] = {"betas": (0.5,), "lag": 2, "tol": 1e-9}
+    given = (20.0, np.zeros(k), h0, anchor, 0.9, 1.0)
+    smoothed = fit_smoother(xs, resps, *given, masses=masses, **chain)
+    wanted = fit_smoother(copies, copied, *given, **chain)
+    assert smoothed.trace == pytest.approx(wanted.trace, rel=1e-9)
+    assert smoothed.counts == pytest.approx(wanted.counts, rel=1e-6)
+    how: dict[str, Any] = {"omega": 0.9, "anchor": anchor, "kappa": "quadrature"}
+    how["kappa_prior"] = moment_kappa_prior(xs[0], resps[0], k)
+    filtered, alone = filter_fit(xs, resps, k, masses=masses, **how), filter_fit(copies, copied, k, **how)
+    assert filtered.state.p == pytest.approx(alone.state.p, rel=1e-6, abs=1e-9)
+    assert [one.bound for one in filtered.slices] == pytest.approx([one.bound for one in alone.slices], rel=1e-9)
+    links, law = Links(h0 + anchor[:, None], 20.0), proportions("static", k, 4)
+    once = started(xs, resps, [links.b] * 4, None, law, masses)
+    often = started(copies, copied, [links.b] * 4, None, law)
+    traces = fit_chain(xs, once, links, KappaModel()).trace, fit_chain(copies, often, links, KappaModel()).trace
+    assert traces[0] == pytest.approx(traces[1], rel=1e-9)
+
+
+def test_the_persistence_is_chosen_by_weighted_rows() -> None:
+    """With one topic the start does not matter, so that copies may stay apart."""
+    x, slices, counts = in_slices()
+    order = np.argsort(slices, kind="stable")
+    rows = order.repeat(counts[order])
+    sizes, many = (np.bincount(slices[some] - 2, minlength=4).tolist() for some in (order, rows))
+    options, mass = EvolutionOptions(persistence=None), counts[order].astype(np.float64)
+    once = evolve(x[order], sizes, 1, options, np.random.default_rng(0), mass=mass)
+    copies = evolve(x[rows], many, 1, options, np.random.default_rng(0))
+    assert once.scores is not None
+    assert once.scores == pytest.approx(copies.scores, rel=1e-6)
+    assert once.trace == pytest.approx(copies.trace, rel=1e-6)
+    assert once.scores != pytest.approx(evolve(x[order], sizes, 1, options, np.random.default_rng(0)).scores, rel=1e-3)
+
+
+def test_topics_begin_from_weighted_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, slices, counts = in_slices()
+    order, seen = np.argsort(slices, kind="stable"), list[Any]()
+
+    def noted(*given: Any, weights: Any) -> Any:
+        seen.append(weights)
+        return annealed_starts(*given, weights=weights)
+
+    monkeypatch.setattr(fitting, "annealed_starts", noted)
+    sizes, mass = np.bincount(slices - 2).tolist(), counts[order].astype(np.float64)
+    evolve(x[order], sizes, 3, EvolutionOptions(), np.random.default_rng(0), mass=mass)
+    evolve(x[order], sizes, 3, EvolutionOptions("filter", start="first"), np.random.default_rng(0), mass=mass)
+    assert np.array_equal(seen[0], mass)
+    assert np.array_equal(seen[1], mass[: sizes[0]])
 
 
 def test_starts_of_weights_are_those_of_copies() -> None:

@@ -6,10 +6,12 @@ that about the concentration is ``kappa``, and ``log_weights`` (k,) are E[log pi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numba import njit
+from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor
@@ -25,6 +27,17 @@ def total(x: Rows, mass: Vector | None) -> float:
     """Return how many rows with a direction were seen, at least 1: what bounds are divided by."""
     known = directed(x)
     return max(float(known.sum() if mass is None else mass[known].sum()), 1.0)
+
+
+def total_entropy(resps: Sequence[Floats], masses: Sequence[Vector] | None) -> float:
+    """Return the entropy, in nats, of responsibilities (N_t, kp) of rows that were seen ``masses`` (N_t,) times each.
+
+    Once if None.
+    """
+    each = [entr(resp.astype(np.float64)) for resp in resps]
+    if masses is None:
+        return sum(float(one.sum()) for one in each)
+    return sum(float(mass @ one.sum(axis=1)) for one, mass in zip(each, masses, strict=True))
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})

@@ -18,6 +18,7 @@ from vmfstream.bayes.temporal.proportions import Proportions, proportions
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.options import Concentration
+from vmfstream.mixtures.sums import weighted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +96,7 @@ def filter_fit(
     memory: float = 1.0,
     max_iter: int = 50,
     tol: float = 1e-4,
+    masses: Sequence[Vector] | None = None,
 ) -> Filtered:
     """Filter a sequence of slices, each by coordinate ascent on its own evidence lower bound.
 
@@ -117,6 +119,7 @@ def filter_fit(
     rng : numpy.random.Generator, for ``kappa="sampling"``
     memory : float in (0, 1], factor on the statistics of kappa per slice; 1 for one concentration at all times
     max_iter, tol : per slice, see `vmfstream.bayes.temporal.meanfield.fit_chain`
+    masses : (N_t,) per slice, how often each row was seen, default once
 
     Raises
     ------
@@ -132,7 +135,7 @@ def filter_fit(
     starts: list[Floats | None] = list(resp0) if isinstance(resp0, Sequence) else [resp0, *[None] * (len(xs) - 1)]
     d, dtype = xs[0].shape[1], xs[0].dtype
     if kappa_prior is None and isinstance(kappa, str) and kappa != "point" and starts[0] is not None:
-        kappa_prior = moment_kappa_prior(xs[0], starts[0], k)
+        kappa_prior = moment_kappa_prior(xs[0], weighted(starts[0], None if masses is None else masses[0]), k)
     nothing = np.zeros(1 if concentration == "shared" else k)
     settings = FilterSettings(
         omega,
@@ -149,14 +152,15 @@ def filter_fit(
     known = None if isinstance(kappa, str) else point_factor(d, kappa)
     state = FilterState(p, prior, known, nothing, nothing)
     slices = []
-    for x, start in zip(xs, starts, strict=True):
-        state, filtered = filter_step(state, x, settings, start)
+    seen: Sequence[Vector | None] = [None] * len(xs) if masses is None else masses
+    for x, start, mass in zip(xs, starts, seen, strict=True):
+        state, filtered = filter_step(state, x, settings, start, mass)
         slices.append(filtered)
     return Filtered(slices, state)
 
 
 def filter_step(
-    state: FilterState, x: Rows, settings: FilterSettings, resp0: Floats | None = None
+    state: FilterState, x: Rows, settings: FilterSettings, resp0: Floats | None = None, mass: Vector | None = None
 ) -> tuple[FilterState, FilteredSlice]:
     """Learn one slice, and predict the one after it.
 
@@ -166,6 +170,7 @@ def filter_step(
     x : (N, D) CSR or dense unit rows; a slice without documents only shortens beliefs
     settings : see `filter_fit`
     resp0 : (N, kp) initial responsibilities, needed while no concentration is known; default from the prediction
+    mass : (N,) how often each row was seen, default once
 
     Raises
     ------
@@ -188,7 +193,8 @@ def filter_step(
     b = anchored(settings.anchor, state.p, k)
     n_seen, t_seen = settings.memory * state.n_seen, settings.memory * state.t_seen
     model = replace(settings.kappa, n_seen=n_seen, t_seen=t_seen)
-    start = started([x], None if resp0 is None else [resp0], [b], state.kappa, state.weights)
+    masses = None if mass is None else [mass]
+    start = started([x], None if resp0 is None else [resp0], [b], state.kappa, state.weights, masses)
     fit = fit_chain([x], start, Links(b), model, max_iter=settings.max_iter, tol=settings.tol)
     found = fit.state
     h = anchored(-settings.anchor, found.f[0], k)

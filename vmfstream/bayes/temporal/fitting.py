@@ -26,9 +26,10 @@ from vmfstream.bayes.temporal.proportions import STEP, ProportionRule, Proportio
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
-from vmfstream.mixtures.columns import column_norms, directed
+from vmfstream.mixtures.columns import column_norms, eligible
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.options import Concentration
+from vmfstream.mixtures.sums import weighted
 
 Inference: TypeAlias = Literal["filter", "smoother", "meanfield", "gibbs"]
 
@@ -128,7 +129,13 @@ class Evolution:
 
 
 def evolve(
-    x: Rows, sizes: Sequence[int], k: int, options: EvolutionOptions, rng: np.random.Generator, starts: int = 1
+    x: Rows,
+    sizes: Sequence[int],
+    k: int,
+    options: EvolutionOptions,
+    rng: np.random.Generator,
+    starts: int = 1,
+    mass: Vector | None = None,
 ) -> Evolution:
     """Fit the temporal mixture to slices of documents.
 
@@ -146,6 +153,7 @@ def evolve(
         by empirical Bayes, mean field only
     rng : numpy.random.Generator
     starts : int, annealed starts, of which the largest bound wins
+    mass : (N,) how often each row was seen, default once; not with Gibbs sampling, which draws a label for every row
 
     Raises
     ------
@@ -158,21 +166,28 @@ def evolve(
     """
     ends = np.cumsum(sizes)
     xs = [x[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-    seen = x if options.start == "all" else xs[0]
-    directions = int(directed(seen).sum())
+    masses = None if mass is None else np.split(mass, ends[:-1])
+    whole = options.start == "all"
+    seen, weight = (x, mass) if whole else (xs[0], None if masses is None else masses[0])
+    directions = int(eligible(seen, weight).sum())
     if directions < k:
-        where = "all slices" if options.start == "all" else "the first slice"
+        where = "all slices" if whole else "the first slice"
         raise ValueError(f"n_components: expected at most the {directions} rows with a direction in {where}, got {k}")
-    begun = (_begun(seen, sizes, k, options, rng, resp) for resp in annealed_starts(seen, k, rng, starts))
+    resps = annealed_starts(seen, k, rng, starts, weights=weight)
+    begun = (_begun(seen, sizes, k, options, rng, resp, weight, masses) for resp in resps)
     fits = [_evolved(xs, start, k, options) for start in begun]
     return best_of(fits, lambda fit: float(fit.trace.max()))
 
 
-def extended(past: Evolution, xs: Sequence[Rows]) -> Evolution:
-    """Append slices without refitting the past: each is filtered, and the past is smoothed as far as ``lag`` allows."""
+def extended(past: Evolution, xs: Sequence[Rows], masses: Sequence[Vector] | None = None) -> Evolution:
+    """Append slices to a ``past``, which is not refitted: each is filtered, the past smoothed as far as ``lag`` allows.
+
+    ``xs`` are rows (N_t, D) that were seen ``masses`` times, (N_t,), once by default.
+    """
     state, filtered = past.state, []
-    for x in xs:
-        state, one = filter_step(state, x, past.settings)
+    each: Sequence[Vector | None] = [None] * len(xs) if masses is None else masses
+    for x, mass in zip(xs, each, strict=True):
+        state, one = filter_step(state, x, past.settings, mass=mass)
         filtered.append(one)
         if past.options.inference == "meanfield":
             state = replace(state, p=_linked(one.h, past.omega))
@@ -196,7 +211,10 @@ def extended(past: Evolution, xs: Sequence[Rows]) -> Evolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Begun:
-    """Where inference starts: responsibilities, the prior's natural vector, the concentrations' model and prior."""
+    """Where inference starts: responsibilities, the prior's natural vector, the concentrations' model and prior.
+
+    ``masses`` (N_t,) per slice say how often rows were seen, once if None.
+    """
 
     resps: list[Floats]
     b: Floats
@@ -204,13 +222,14 @@ class _Begun:
     kappa: KappaFactor
     rng: np.random.Generator
     law: KappaPrior
+    masses: list[Vector] | None
 
 
 def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions) -> Evolution:
     scores, omega = None, options.persistence
     if omega is None:
         anchor, _ = _anchor_and_first(begun, k, options)
-        scores = _judged(xs, _filtered(xs, begun, k, options, PILOT), anchor)
+        scores = _judged(xs, _filtered(xs, begun, k, options, PILOT), anchor, begun.masses)
         omega = PERSISTENCES[int(np.argmax(scores))] if scores.any() else UNJUDGED
     if options.inference == "filter":
         found = _from_filter(xs, begun, k, options, omega)
@@ -223,35 +242,44 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOption
     return replace(found, scores=scores)
 
 
-def _judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats) -> Vector:
+def _judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats, masses: Sequence[Vector] | None) -> Vector:
     """Mean log predictive density per document of every slice but the first, for each of `PERSISTENCES`; or zeros."""
+    seen = [float(x.shape[0]) for x in xs] if masses is None else [float(mass.sum()) for mass in masses]
     gains = [one.h - one.p for one in pilot.slices]
     totals = np.zeros(len(PERSISTENCES))
     for j, omega in enumerate(PERSISTENCES):
         ps = forward(gains, 1.0, pilot.slices[0].p, omega)[0]
         for t in range(1, len(xs)):
-            if xs[t].shape[0]:
+            if seen[t]:
                 step = -(-xs[t].shape[0] // JUDGED)
                 before = pilot.slices[t - 1]
                 density = next_slice_density(xs[t][::step], ps[t], anchor, before.kappa, np.log(before.weights))
-                totals[j] += float(density.mean()) * xs[t].shape[0]
-    return np.asarray(totals / max(sum(x.shape[0] for x in xs[1:]), 1))
+                weights = None if masses is None else masses[t][::step]
+                totals[j] += float(np.average(density, weights=weights)) * seen[t]
+    return np.asarray(totals / max(sum(seen[1:]), 1))
 
 
 def _begun(
-    x: Rows, sizes: Sequence[int], k: int, options: EvolutionOptions, rng: np.random.Generator, resp: Floats
+    x: Rows,
+    sizes: Sequence[int],
+    k: int,
+    options: EvolutionOptions,
+    rng: np.random.Generator,
+    resp: Floats,
+    mass: Vector | None,
+    masses: list[Vector] | None,
 ) -> _Begun:
     """Fit a flat mixture to the documents that may be looked at."""
-    prior = moment_prior(x, resp, k, alpha=options.alpha)
-    law = moment_kappa_prior(x, resp, k)
-    fit = variational.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS)
+    prior = moment_prior(x, weighted(resp, mass), k, alpha=options.alpha)
+    law = moment_kappa_prior(x, weighted(resp, mass), k)
+    fit = variational.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS, mass=mass)
     nothing = np.zeros(1 if options.concentration == "shared" else k)
     model = KappaModel(
         options.kappa, None if options.kappa == "point" else law, options.concentration, nothing, nothing, rng
     )
     whole = options.start == "all"
     resps = np.split(fit.resp, np.cumsum(sizes)[:-1]) if whole else [fit.resp]
-    return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa, rng, law)
+    return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa, rng, law, masses)
 
 
 def _anchor_and_first(begun: _Begun, k: int, options: EvolutionOptions) -> tuple[Floats, Floats]:
@@ -284,6 +312,7 @@ def _filtered(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptio
         rng=begun.model.rng,
         max_iter=options.max_iter,
         tol=options.tol,
+        masses=begun.masses,
     )
 
 
@@ -323,6 +352,7 @@ def _from_smoother(xs: Sequence[Rows], begun: _Begun, k: int, options: Evolution
         lag=options.lag,
         max_iter=options.max_iter,
         tol=options.tol,
+        masses=begun.masses,
     )
     columns = np.zeros(h0.shape[1], h0.dtype)
     columns[:k] = fit.factor.mean
@@ -343,9 +373,9 @@ def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: Evolutio
     weights = _weights(k, len(xs), options)
     kappa = _spread(begun, k, options)
     links = Links(h0, float(inv_bessel_ratio(d, omega)))
-    state = started(xs, begun.resps, [h0] * len(xs), kappa, weights)
+    state = started(xs, begun.resps, [h0] * len(xs), kappa, weights, begun.masses)
     f = smooth(state.stats, np.broadcast_to(kappa.mean, k), h0, omega).s
-    state = started(xs, begun.resps, f, kappa, weights)
+    state = started(xs, begun.resps, f, kappa, weights, begun.masses)
     fit = fit_chain(xs, state, links, begun.model, learn=options.learn, max_iter=options.max_iter, tol=options.tol)
     found = fit.state
     n, t = begun.model.grouped(fit.counts.sum(axis=0)), begun.model.grouped(fit.cosines)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.convergence import ConvergenceMonitor
@@ -31,12 +30,13 @@ from vmfstream.bayes.factors.empirical_bayes import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.factors.responsibilities import responsibilities
+from vmfstream.bayes.factors.responsibilities import responsibilities, total_entropy
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
+from vmfstream.mixtures.sums import weighted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,8 @@ class Links:
 class ChainState:
     """All factors: ``resps`` (N_t, kp), ``f`` natural vectors (D, kp) of lengths ``gamma`` (T, k), ``kappa``, weights.
 
-    ``stats`` S_t (D, kp) and ``counts`` (T, k) belong to the responsibilities.
+    ``stats`` S_t (D, kp) and ``counts`` (T, k) belong to the responsibilities, times ``masses`` (N_t,), how often each
+    row was seen; once if None.
     """
 
     resps: list[Floats]
@@ -61,6 +62,7 @@ class ChainState:
     gamma: Vector
     kappa: KappaFactor
     proportions: Proportions
+    masses: Sequence[Vector] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +95,14 @@ def with_labels(xs: Sequence[Rows], state: ChainState, resps: list[Floats]) -> C
 
     ``resps`` are those of the rows ``xs`` of each slice, (N_t, kp); the rest of ``state`` stays.
     """
-    k = state.gamma.shape[1]
-    counts = np.array([r.sum(axis=0, dtype=np.float64)[:k] for r in resps])
-    return replace(state, resps=resps, stats=[accumulate(x, r) for x, r in zip(xs, resps, strict=True)], counts=counts)
+    k, shares = state.gamma.shape[1], all_weighted(resps, state.masses)
+    counts = np.array([r.sum(axis=0, dtype=np.float64)[:k] for r in shares])
+    return replace(state, resps=resps, stats=[accumulate(x, r) for x, r in zip(xs, shares, strict=True)], counts=counts)
+
+
+def all_weighted(resps: Sequence[Floats], masses: Sequence[Vector] | None) -> Sequence[Floats]:
+    """Return responsibilities (N_t, kp) of every slice times how often each row was seen, ``masses`` (N_t,)."""
+    return resps if masses is None else [weighted(r, mass) for r, mass in zip(resps, masses, strict=True)]
 
 
 def weight_step(state: ChainState) -> ChainState:
@@ -138,7 +145,7 @@ def bound(state: ChainState, links: Links, model: KappaModel) -> float:
     """
     d, k = links.b.shape[0], state.gamma.shape[1]
     scores = state.kappa.mean * _cosines(state) + state.counts * (state.proportions.expected_log - state.kappa.ell)
-    entropy = sum(float(entr(r.astype(np.float64)).sum()) for r in state.resps)
+    entropy = total_entropy(state.resps, state.masses)
     scale = np.array([shrinkage(d, gamma) for gamma in state.gamma])
     directions = log_partition(d, state.gamma) - state.gamma**2 * scale
     first = column_dots(links.b, state.f[0])[:k] * scale[0] - log_partition(d, column_norms(links.b)[:k])
@@ -157,11 +164,13 @@ def started(
     f: Sequence[Floats],
     kappa0: KappaFactor | None,
     proportions: Proportions,
+    masses: Sequence[Vector] | None = None,
 ) -> ChainState:
     """Return a state with directions ``f``, (D, kp) for each slice ``xs`` of unit rows, and ``proportions``.
 
-    Without responsibilities ``resps`` these are those of the E-step under all the rest; without concentrations
-    ``kappa0`` there is one, the ``marginal`` estimate under the responsibilities.
+    Rows were seen ``masses`` times, (N_t,), once by default. Without responsibilities ``resps`` these are those of the
+    E-step under all the rest; without concentrations ``kappa0`` there is one, the ``marginal`` estimate under the
+    responsibilities.
 
     Raises
     ------
@@ -173,15 +182,16 @@ def started(
     if resps is None and kappa0 is None:
         raise ValueError("without initial responsibilities, concentrations are needed")
     gamma = np.array([column_norms(v)[:k] for v in f])
-    state = ChainState([], [], np.zeros((len(xs), k)), list(f), gamma, kappa0 or point_factor(d, 1.0), proportions)
+    kappa = kappa0 or point_factor(d, 1.0)
+    state = ChainState([], [], np.zeros((len(xs), k)), list(f), gamma, kappa, proportions, masses)
     if resps is None:
         return label_step(xs, state)
     masked = [np.where(directed(x)[:, None], r, r.dtype.type(0)) for x, r in zip(xs, resps, strict=True)]
     state = with_labels(xs, state, masked)
     if kappa0 is None:
         pooled, nk = np.sum(state.stats, axis=0), state.counts.sum(axis=0)
-        kappa = shared_concentration(d, column_norms(pooled)[:k], nk, float(nk.sum()))
-        state = replace(state, kappa=point_factor(d, kappa))
+        shared = shared_concentration(d, column_norms(pooled)[:k], nk, float(nk.sum()))
+        state = replace(state, kappa=point_factor(d, shared))
     return state
 
 
@@ -243,7 +253,7 @@ def fit_chain(
     [GY14] section 3.3.
     """
     check_hyperparameters(learn)
-    sweeps = ConvergenceMonitor(learn, tol * max(sum(int(directed(x).sum()) for x in xs), 1), max_iter)
+    sweeps = ConvergenceMonitor(learn, tol * _seen(xs, state.masses), max_iter)
     while True:
         state = kappa_step(mean_step(weight_step(state), links), model)
         counts, cosines = state.counts, _cosines(state).sum(axis=0)
@@ -252,6 +262,14 @@ def fit_chain(
         state = label_step(xs, state)
         if sweeps.ended(bound(state, links, model)):
             return ChainFit(state, counts, cosines, sweeps.trace, sweeps.converged)
+
+
+def _seen(xs: Sequence[Rows], masses: Sequence[Vector] | None) -> float:
+    """How many rows with a direction were seen, at least 1."""
+    known = [directed(x) for x in xs]
+    if masses is None:
+        return float(max(sum(int(one.sum()) for one in known), 1))
+    return max(sum(float(mass[one].sum()) for mass, one in zip(masses, known, strict=True)), 1.0)
 
 
 def _cosines(state: ChainState) -> Vector:

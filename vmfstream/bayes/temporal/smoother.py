@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.beliefs import per_column
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.bayes.factors.kappa_model import KappaModel
+from vmfstream.bayes.factors.responsibilities import total_entropy
+from vmfstream.bayes.temporal.meanfield import all_weighted
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
 from vmfstream.bayes.temporal.word_sums import Narrow, Pins, RunningBelief, SliceSums, narrowed
 from vmfstream.directional.bessel import log_partition
@@ -35,7 +36,8 @@ class SmootherModel:
     ``start``, the belief predicted to the first slice, with the anchor's products; ``anchor`` (D,) the natural vector
     of all slices; ``omega`` in [0, 1] the expected cosine between consecutive means; ``lag`` how many slices ahead
     speak, None for all; ``kappa`` how the concentrations are inferred; ``threads`` share the rows of large slices;
-    ``pins`` belong to the anchor of some topics.
+    ``pins`` belong to the anchor of some topics; ``masses`` (N_t,) per slice say how often each row was seen, once if
+    None.
     """
 
     start: RunningBelief
@@ -45,6 +47,7 @@ class SmootherModel:
     kappa: KappaModel
     threads: int = 1
     pins: Pins | None = None
+    masses: Sequence[Vector] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +121,7 @@ def fit_smoother(
     tol: float = 1e-4,
     threads: int = 1,
     pins: Pins | None = None,
+    masses: Sequence[Vector] | None = None,
 ) -> SmootherFit:
     """Sweep until the bound rests; return the best state met.
 
@@ -139,6 +143,7 @@ def fit_smoother(
     tol : float, stop when the bound per document changes by less, in nats
     threads : int, threads that share the rows of a slice, if there are enough for them
     pins : what belongs to the anchor of some topics besides
+    masses : (N_t,) per slice, how often each row was seen, default once
 
     Notes
     -----
@@ -146,7 +151,7 @@ def fit_smoother(
     1 + lag with a lag; O(D K) once.
     """
     b = np.zeros(len(h0), h0.dtype) if anchor is None else anchor
-    given = SmootherModel(RunningBelief(h0, b, pins), b, omega, lag, model or KappaModel(), threads, pins)
+    given = SmootherModel(RunningBelief(h0, b, pins), b, omega, lag, model or KappaModel(), threads, pins, masses)
     narrow = [narrowed(x) for x in xs]
     prior = StaticWeights(alpha + n0, alpha + n0, len(xs)) if weights is None else weights
     factor = kappa if isinstance(kappa, KappaFactor) else point_factor(len(h0), kappa)
@@ -274,11 +279,12 @@ def _columns(state: SmootherState, model: SmootherModel, k: int) -> Vector:
 
 def _statistics(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel) -> tuple[list[SliceSums], Vector]:
     k = state.weights.expected_log.shape[1]
+    shares = all_weighted(state.resps, model.masses)
     stats = [
         SliceSums(part.words, accumulate(part.x, resp, threads=model.threads))
-        for part, resp in zip(xs, state.resps, strict=True)
+        for part, resp in zip(xs, shares, strict=True)
     ]
-    return stats, np.array([resp.sum(axis=0, dtype=np.float64)[:k] for resp in state.resps])
+    return stats, np.array([resp.sum(axis=0, dtype=np.float64)[:k] for resp in shares])
 
 
 def _bound(
@@ -294,5 +300,5 @@ def _bound(
     after, before = log_partition(len(model.anchor), np.sqrt(squares.ravel())).reshape(squares.shape).swapaxes(0, 1)
     evidence = float((after - before).sum())
     evidence -= float((counts.sum(axis=0) * state.kappa.ell).sum()) + model.kappa.cost(state.kappa)
-    entropy = sum(float(entr(resp.astype(np.float64)).sum()) for resp in state.resps)
+    entropy = total_entropy(state.resps, model.masses)
     return evidence + entropy + float((counts * weights.expected_log).sum()) + weights.gain
