@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, save_npz
 
 import vmfstream as vs
 from tests.unit.engine.test_executor import Many
+from vmfstream.bayes.temporal import fitting
 from vmfstream.engine.scale.executor import InProcess
 from vmfstream.errors import InputError, WorkersLost
 
@@ -83,6 +84,19 @@ def test_a_temporal_fit_in_parts_is_that_of_one_matrix(inference: str) -> None:
     whole, parts = made[0].fit(x, slices=slices), made[1].fit(vs.chunked(cut(x)), slices=slices)
     close(parts, whole, 1e-9)
     assert parts.means_.shape == (4, 3, 60)
+
+
+def test_some_rows_of_large_slices_in_parts_choose_the_persistence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "JUDGED", 70)
+    x, slices, weight = rows(), np.repeat([0, 1, 3], 200), np.random.default_rng(2).integers(0, 3, 600)
+    options: dict[str, Any] = {"n_components": 3, "persistence": "auto", "max_iter": 5, "n_init": 1, "random_state": 0}
+    whole = vs.TemporalVMFMixture(**options).fit(x, slices=slices)
+    parts = vs.TemporalVMFMixture(**options).fit(vs.chunked(cut(x)), slices=slices)
+    assert parts.persistence_ == whole.persistence_
+    close(parts, whole, 1e-9)
+    weighted = vs.TemporalVMFMixture(**options).fit(vs.chunked(cut(x)), sample_weight=weight, slices=slices)
+    assert weighted.persistence_ in fitting.PERSISTENCES
+    assert np.isfinite(weighted.lower_bound_)
 
 
 def test_any_number_of_workers_gives_the_same_bits() -> None:

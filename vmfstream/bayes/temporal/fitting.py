@@ -251,11 +251,12 @@ def _judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats, masses: Sequenc
         ps = forward(gains, 1.0, pilot.slices[0].p, omega)[0]
         for t in range(1, len(xs)):
             if seen[t]:
-                step = -(-xs[t].shape[0] // JUDGED)
+                weight = None if masses is None else masses[t]
+                some = np.arange(xs[t].shape[0]) if weight is None else np.flatnonzero(weight)
+                some = some[:: -(-len(some) // JUDGED)]
                 before = pilot.slices[t - 1]
-                density = next_slice_density(xs[t][::step], ps[t], anchor, before.kappa, np.log(before.weights))
-                weights = None if masses is None else masses[t][::step]
-                totals[j] += float(np.average(density, weights=weights)) * seen[t]
+                density = next_slice_density(xs[t][some], ps[t], anchor, before.kappa, np.log(before.weights))
+                totals[j] += float(np.average(density, weights=None if weight is None else weight[some])) * seen[t]
     return np.asarray(totals / max(sum(seen[1:]), 1))
 
 
