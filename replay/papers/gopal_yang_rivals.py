@@ -6,8 +6,7 @@ The paper names these models and compares with none of them. Both are tomotopy's
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.sparse import csr_array
 
 from vmfstream import datasets, metrics
 from vmfstream.replay.papers.gopal_yang_data import COLLECTIONS
-from vmfstream.replay.papers.nguyen_hdp import installed
+from vmfstream.replay.papers.topic_models import installed, tokens
 from vmfstream.replay.papers.work import Result
 
 DATA = "NIPS papers"
@@ -60,7 +59,7 @@ def dynamic_words(counts: csr_array, years: NDArray[np.int64], k: int, seed: int
 
     known, time_of = np.unique(years, return_inverse=True)
     model = tomotopy.DTModel(k=k, t=len(known), seed=seed)
-    for words, at in zip(_tokens(counts), time_of.tolist(), strict=True):
+    for words, at in zip(tokens(counts), time_of.tolist(), strict=True):
         model.add_doc(words, timepoint=at)
     model.train(SWEEPS[DTM], workers=1)
     return np.array(
@@ -73,16 +72,10 @@ def correlated_words(counts: csr_array, years: NDArray[np.int64], k: int, seed: 
     import tomotopy
 
     model = tomotopy.CTModel(k=k, seed=seed)
-    for words in _tokens(counts):
+    for words in tokens(counts):
         model.add_doc(words)
     model.train(SWEEPS[CTM], workers=1)
     return np.array([[[int(w) for w, _ in model.get_topic_words(z, TOP)] for z in range(k)]])
-
-
-def _tokens(counts: csr_array) -> Iterator[list[str]]:
-    """Yield the columns of the words of each document, as often as they occur."""
-    for low, high in pairwise(counts.indptr):
-        yield np.repeat(counts.indices[low:high], counts.data[low:high].astype(int)).astype(str).tolist()
 
 
 MODELS: Mapping[str, Callable[[csr_array, NDArray[np.int64], int, int], StrongestWords]] = {

@@ -19,9 +19,6 @@ FOLLOWED = ("NIPS abstracts", "NIPS papers")
 BONDS: tuple[float | str, ...] = ("auto", 0.8)
 """Persistences: what predicts best, and a loose one."""
 
-RIVAL_TOPICS = 30
-"""Topics of the mixture and of the models it is compared with."""
-
 _RIVALS = (
     f"The paper names dynamic (DTM) and correlated (CTM) topic models and compares with neither: here are tomotopy's, "
     f"{SWEEPS[DTM]} and {SWEEPS[CTM]} sweeps with its defaults, where it is installed (empty otherwise); CTM knows no "
@@ -63,13 +60,12 @@ def topic_once(
 
 def _tasks(effort: Effort) -> list[Task]:
     wanted = {str(year): list(words) for year, words in printed.WORDS.items()}
-    common = {"k": printed.CLUSTERS, "seed": effort.seed, "wanted": wanted, "top": TOP}
+    common = {"k": printed.CLUSTERS, "seed": effort.seed, "wanted": wanted}
     own = [
-        Task(topic_once, common | {"data": data, "persistence": bond}, COLLECTIONS[data].files)
+        Task(topic_once, common | {"data": data, "persistence": bond, "top": TOP}, COLLECTIONS[data].files)
         for data in FOLLOWED
         for bond in BONDS
     ]
-    common = {"k": RIVAL_TOPICS, "seed": effort.seed, "wanted": wanted}
     return own + [Task(rival_topics_once, common | given, COLLECTIONS[DATA].files) for given in rivals_given().values()]
 
 
@@ -110,9 +106,12 @@ def _rivals(done: Done) -> tuple[Table, Table]:
         for column, key in (("NPMI of ten words", "npmi"), ("processor time, s", "seconds"))
     ]
     return (
-        Table(f"{DATA}, {RIVAL_TOPICS} topics: the same by a dynamic topic model", tuple(words), corner="year"),
+        Table(f"{DATA}, {printed.CLUSTERS} topics: the same by a dynamic topic model", tuple(words), corner="year"),
         Table(
-            f"{DATA}, {RIVAL_TOPICS} topics: coherence, mean over topics and years", tuple(figures), 2, corner="model"
+            f"{DATA}, {printed.CLUSTERS} topics: coherence, mean over topics and years",
+            tuple(figures),
+            2,
+            corner="model",
         ),
     )
 

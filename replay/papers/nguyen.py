@@ -23,7 +23,7 @@ from vmfstream.replay.papers.nguyen_fits import (
     wander_once,
 )
 from vmfstream.replay.papers.nguyen_hdp import SWEEPS as HDP_SWEEPS
-from vmfstream.replay.papers.nguyen_hdp import hdp_once, installed
+from vmfstream.replay.papers.nguyen_hdp import hdp_once
 from vmfstream.replay.papers.nguyen_pictures import (
     AFFINITY,
     COREL_CHAIN,
@@ -50,6 +50,7 @@ from vmfstream.replay.papers.shown import (
     mean_and_spread,
     placed,
 )
+from vmfstream.replay.papers.topic_models import installed
 from vmfstream.replay.papers.work import Done, Task
 
 __all__ = ["PAPER"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,18 +16,11 @@ from vmfstream.bayes.multilevel.sampler import Chain
 from vmfstream.bayes.multilevel.sampler_state import Draw
 from vmfstream.replay.papers.nguyen_data import halved
 from vmfstream.replay.papers.nguyen_fits import REDRAWS, split
+from vmfstream.replay.papers.topic_models import tokens
 from vmfstream.replay.papers.work import Result
 
 SWEEPS = (200, 20)
 """Before the first state that is kept, and from it to the second."""
-
-
-def installed() -> str:
-    """Return the version of tomotopy that is installed, empty if none is."""
-    try:
-        return version("tomotopy")
-    except PackageNotFoundError:
-        return ""
 
 
 class Hdp(NamedTuple):
@@ -48,8 +40,8 @@ class Hdp(NamedTuple):
 
         model = tomotopy.HDPModel(eta=WORD_PRIOR, initial_k=topics, alpha=1.0, gamma=1.0, seed=seed)
         model.optim_interval = 0  # else alpha falls to .002 on pictures, of one topic each then: perplexity 621
-        for low, high in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
-            model.add_doc(np.repeat(counts.indices[low:high], counts.data[low:high].astype(int)).astype(str).tolist())
+        for words in tokens(counts):
+            model.add_doc(words)
         draws = []
         for sweeps in SWEEPS:
             model.train(sweeps, workers=1)

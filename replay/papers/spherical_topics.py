@@ -9,11 +9,13 @@ density is the product of theta_ik ^ alpha.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from vmfstream.directional.bessel import inv_bessel_ratio
 
@@ -44,7 +46,9 @@ def cluster(x: csr_array, labels: NDArray[np.int64], k: int) -> NDArray[np.int64
     means = np.asarray((x.T @ first).T) + np.asarray(x.mean(axis=0))  # a topic that no document begins in has the mean
     at = np.concatenate([(START * first).ravel(), (means / np.linalg.norm(means, axis=1, keepdims=True)).ravel()])
     for _ in range(ROUNDS):
-        kappa = float(inv_bessel_ratio(d, cosines(x, *parts(at, n, k)).mean()))
+        logs, directions = parts(at, n, k)
+        mu = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        kappa = float(inv_bessel_ratio(d, _compared(x, mu, softmax(logs, axis=1)).cosines.mean()))
         at = minimize(negative, at, (x, k, kappa), jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
     return np.asarray(at[: n * k].reshape(n, k).argmax(axis=1))
 
@@ -60,17 +64,24 @@ def parts(at: NDArray[np.float64], n: int, k: int) -> tuple[NDArray[np.float64],
     return at[: n * k].reshape(n, k), at[n * k :].reshape(k, -1)
 
 
-def cosines(x: csr_array, logs: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cosines (N,) of documents with the weighted means of their topics.
+class _Compared(NamedTuple):
+    """Cosines (N, 1) of documents with the weighted means of their topics, and what they are made of.
 
-    Parameters
-    ----------
-    x : (N, D) unit rows.
-    logs, directions : as `parts` returns them.
+    ``scores`` (N, K) are cosines with topics, ``mixed`` (N, K) inner products of means and topics, ``norms`` (N, 1)
+    lengths of means.
     """
-    mu = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    theta = np.exp(log_softmax(logs, axis=1))
-    return np.asarray((theta * (x @ mu.T)).sum(axis=1) / np.sqrt(((theta @ (mu @ mu.T)) * theta).sum(axis=1)))
+
+    cosines: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    mixed: NDArray[np.float64]
+    norms: NDArray[np.float64]
+
+
+def _compared(x: csr_array, mu: NDArray[np.float64], theta: NDArray[np.float64]) -> _Compared:
+    """Compare documents (N, D) with the means of topics ``mu`` (K, D), unit rows, weighted by shares (N, K)."""
+    scores, mixed = x @ mu.T, theta @ (mu @ mu.T)
+    norms = np.sqrt((mixed * theta).sum(axis=1, keepdims=True))
+    return _Compared((theta * scores).sum(axis=1, keepdims=True) / norms, scores, mixed, norms)
 
 
 def negative(at: NDArray[np.float64], x: csr_array, k: int, kappa: float) -> tuple[float, NDArray[np.float64]]:
@@ -86,10 +97,8 @@ def negative(at: NDArray[np.float64], x: csr_array, k: int, kappa: float) -> tup
     logs, directions = parts(at, x.shape[0], k)
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     mu, log_theta = directions / lengths, log_softmax(logs, axis=1)
-    theta, gram, scores = np.exp(log_theta), mu @ mu.T, x @ mu.T
-    mixed = theta @ gram
-    norms = np.sqrt((mixed * theta).sum(axis=1, keepdims=True))
-    cos = (theta * scores).sum(axis=1, keepdims=True) / norms
+    theta = np.exp(log_theta)
+    cos, scores, mixed, norms = _compared(x, mu, theta)
     by_theta = kappa * (scores / norms - cos * mixed / norms**2)
     by_logs = theta * (by_theta - (theta * by_theta).sum(axis=1, keepdims=True)) + ALPHA * (1.0 - k * theta)
     by_mu = kappa * (np.asarray(x.T @ (theta / norms)).T - (theta.T @ (cos / norms**2 * theta)) @ mu)

@@ -31,8 +31,6 @@ from vmfstream.mixtures.columns import column_norms
 LONGEST_SILENCE = 1000
 """Most slices without documents in a row; more are taken for an error in the numbers."""
 
-_UNKNOWN = np.iinfo(np.int64).min
-
 
 class TemporalVMFMixture(MixtureEstimator):
     """Mixture of von Mises-Fisher distributions whose mean directions move from slice to slice.
@@ -340,12 +338,9 @@ class _Learnt(NamedTuple):
 
 def _by_slice(part: Distinct, numbers: NDArray[np.int64], first: int) -> _Learnt:
     """Put the rows of a ``part`` of documents, whose slices are ``numbers`` (N,), in the order of these."""
-    known, place = part.number >= 0, np.full(part.rows.shape[0], _UNKNOWN)
-    place[part.number[known]] = numbers[known]
-    if part.first is not None:
-        place = place[part.first]
-    if (place == _UNKNOWN).any():  # all rows, as they come: those without direction too
-        place = numbers
+    known, document = np.flatnonzero(part.number >= 0), np.arange(part.rows.shape[0])
+    document[part.number[known]] = known  # rows as they come are their documents, without direction too
+    place = numbers[document if part.first is None else document[part.first]]
     order = np.argsort(place, kind="stable")
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
