@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import row_keys
-from vmfstream.estimators.base import FitInput
+from vmfstream.estimators.base import FitInput, row_weights
 from vmfstream.mixtures.columns import eligible
 
 
@@ -88,6 +88,34 @@ def check_one_by_one(rows: Rows) -> None:
         raise ValueError("inference: expected another one for rows in parts, got 'gibbs', which visits row by row")
 
 
+class Copies(NamedTuple):
+    """Rows that are taken as often as their weights say, copies of one right after the other."""
+
+    rows: NDArray[np.int64]
+    """(M,) which row each copy is of."""
+    first: NDArray[np.int64]
+    """(N,) the first copy of each row, -1 for rows of weight 0."""
+
+    @classmethod
+    def of(cls, weight: Vector, reason: str) -> Copies:
+        """Copy rows of some ``weight`` (N,); ValueError, which gives the ``reason``, unless these are whole numbers."""
+        bad = np.flatnonzero(weight != np.floor(weight))
+        if len(bad):
+            raise ValueError(f"sample_weight: expected whole numbers where {reason}, got {weight[bad[0]]:g}")
+        counts = weight.astype(np.int64)
+        first = np.where(counts > 0, np.cumsum(counts) - counts, -1)
+        return cls(np.repeat(np.arange(len(counts)), counts), first)
+
+    def of_rows(self, values: NDArray[Any], absent: ArrayLike) -> NDArray[Any]:
+        """Return for each row what ``values`` (M,) say of its first copy, or ``absent`` for rows of weight 0."""
+        return np.where(self.first < 0, absent, values[self.first])
+
+
+def copies_of_documents(sample_weight: ArrayLike, n: int) -> Copies:
+    """Copy the ``n`` documents of a stream; ValueError as from `row_weights`, and for fractions."""
+    return Copies.of(row_weights(sample_weight, n), "documents are learnt one after the other")
+
+
 def repeated(part: Distinct) -> Distinct:
     """Return the rows of a ``part`` as often as their weights say, and as many numbers: the first copy of each.
 
@@ -96,16 +124,9 @@ def repeated(part: Distinct) -> Distinct:
     check_one_by_one(part.rows)
     if part.weight is None:
         return part
-    bad = np.flatnonzero(part.weight != np.floor(part.weight))
-    if len(bad):
-        raise ValueError(
-            "sample_weight: expected whole numbers where every row draws a label of its own, "
-            f"got {part.weight[bad[0]]:g}"
-        )
-    counts = part.weight.astype(np.int64)
-    first = np.cumsum(counts) - counts
-    copies = np.repeat(np.arange(len(counts)), counts)
-    return Distinct(part.rows[copies], None, np.where(part.number >= 0, first[part.number], -1), first[copies])
+    copies = Copies.of(part.weight, "every row draws a label of its own")
+    number = np.where(part.number >= 0, copies.first[part.number], -1)
+    return Distinct(part.rows[copies.rows], None, number, copies.first[copies.rows])
 
 
 def _numbered(empty: NDArray[np.bool_]) -> NDArray[np.int64]:

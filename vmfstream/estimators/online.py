@@ -15,6 +15,7 @@ from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first, renumbered
+from vmfstream.estimators.distinct import Copies, copies_of_documents
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.online.belief import up_to_date
@@ -131,27 +132,35 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> OnlineVMFMixture:
-        """Forget everything and learn the rows of ``X``, (N, D), in their order."""
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> OnlineVMFMixture:
+        """Forget everything and learn the rows of ``X``, (N, D), in their order; weights as in `partial_fit`."""
         for name in ("_stream", "_features", "_waiting"):
             if hasattr(self, name):
                 delattr(self, name)
-        self.partial_fit(X)
+        self.partial_fit(X, sample_weight=sample_weight)
         rows, empty = self._rows(X)
         resp, density = self._posterior(rows)
         labels = labels_of(resp, empty)
         self._order = occupied_first(labels, len(resp.T))  # topics without rows come last, until more is learnt
-        self._tell(density, renumbered(labels, self._order))
+        copies = None if sample_weight is None else copies_of_documents(sample_weight, len(empty))
+        self._tell(density if copies is None else density[copies.rows], renumbered(labels, self._order), copies)
         return self
 
-    def partial_fit(self, X: ArrayLike, y: object = None) -> OnlineVMFMixture:
-        """Learn the rows of ``X``, (N, D), in their order.
+    def partial_fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> OnlineVMFMixture:
+        """Learn the rows of ``X`` in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse, (N, D)
+        y : ignored
+        sample_weight : array-like of whole numbers, (N,), optional
+            How often each row is learnt, one copy right after the other; takes the time and memory of as many rows.
 
         Raises
         ------
         ValueError
             If rows have another number of features than before, are not finite, come in parts, none so far had a
-            direction, or features have names by now (``learn_one``).
+            direction, weights are no whole numbers, or features have names by now (``learn_one``).
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one or learn_many was called before")
@@ -170,7 +179,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             )
         elif self._sparse and not issparse(given):
             given = csr_array(given)
-        self._learn(unit_rows(given, copy=False)[0])
+        rows, empty = unit_rows(given, copy=False)
+        self._learn(rows, None if sample_weight is None else copies_of_documents(sample_weight, len(empty)))
         if self._stream.state is None:
             raise ValueError(f"X: expected a row with a direction, got {len(self.labels_)} rows of zeros")
         return self
@@ -250,16 +260,26 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self._stream = CountSlicedStream(settings, self.slice_size)
         self.n_documents_seen_ = 0
 
-    def _learn(self, x: Rows) -> None:
-        info = self._stream.learn(x.astype(np.float32, copy=False))
+    def _learn(self, x: Rows, copies: Copies | None = None) -> None:
+        read = (x if copies is None else x[copies.rows]).astype(np.float32, copy=False)
+        info = self._stream.learn(read)
         self._order = np.arange(self._stream.state.k if self._stream.state else 0)
-        self.n_documents_seen_ += x.shape[0]
-        self._tell(info.loglik, info.label.astype(np.int64))
+        self.n_documents_seen_ += read.shape[0]
+        labels = info.label.astype(np.int64)
+        if copies is not None:
+            labels = copies.of_rows(labels, -1)
+            others = copies.first < 0
+            if others.any() and self._stream.state is not None:
+                rows, empty = unit_rows(x[others])
+                labels[others] = self._labels(rows, empty)
+        self._tell(info.loglik, labels, copies)
 
-    def _tell(self, density: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+    def _tell(self, density: NDArray[np.float64], labels: NDArray[np.int64], copies: Copies | None) -> None:
+        """Keep the ``labels`` of rows, and the mean of the ``density`` of their ``copies`` that have a direction."""
         self._report_empty(labels < 0)
         self.labels_ = labels
-        self.lower_bound_ = float(density.sum() / max(1, len(labels) - self.n_empty_rows_))  # empty rows have 0
+        learnt = labels if copies is None else labels[copies.rows]
+        self.lower_bound_ = float(density.sum() / max(1, np.count_nonzero(learnt >= 0)))  # rows without one have 0
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         # BLAS sums dense rows in an order that depends on their number: in single precision it would show in the scores

@@ -15,6 +15,7 @@ from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
+from vmfstream.estimators.distinct import copies_of_documents
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whole
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
@@ -139,7 +140,13 @@ class StoryMixture(SphereEstimator, Clusterer):
         self.window = window
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None, vectors: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        times: ArrayLike | None = None,
+        vectors: ArrayLike | None = None,
     ) -> StoryMixture:
         """Forget everything and learn the rows of ``X``, (N, D), in their order.
 
@@ -149,14 +156,20 @@ class StoryMixture(SphereEstimator, Clusterer):
         for name in learnt:
             delattr(self, name)
         try:
-            return self.partial_fit(X, times=times, vectors=vectors)
+            return self.partial_fit(X, sample_weight=sample_weight, times=times, vectors=vectors)
         except ValueError:
             for name, value in learnt.items():
                 setattr(self, name, value)
             raise
 
     def partial_fit(
-        self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None, vectors: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        times: ArrayLike | None = None,
+        vectors: ArrayLike | None = None,
     ) -> StoryMixture:
         """Learn the rows of ``X`` in their order.
 
@@ -164,6 +177,9 @@ class StoryMixture(SphereEstimator, Clusterer):
         ----------
         X : array-like or sparse, (N, D)
             Rows are scaled to unit length; rows of zeros get the label -1 and change nothing.
+        y : ignored
+        sample_weight : array-like of whole numbers, (N,), optional
+            How often each row is learnt, one copy right after the other. Rows of weight 0 get the label -1.
         times : array-like, (N,), optional
             Times of the rows, in the unit of ``half_life``; without them time is counted in documents. A time before
             the newest one so far counts as that.
@@ -176,10 +192,8 @@ class StoryMixture(SphereEstimator, Clusterer):
         ------
         ValueError
             If a parameter is outside its domain, rows have another number of features than before, are not finite or
-            come in parts, times or vectors are not finite, not one per row, or given for some batches only, or features
-            have names by now (``learn_one``). Nothing is learnt then.
-
-        ``y`` is ignored.
+            come in parts, weights are no whole numbers, times or vectors are not finite, not one per row, or given for
+            some batches only, or features have names by now (``learn_one``). Nothing is learnt then.
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one was called before")
@@ -194,7 +208,16 @@ class StoryMixture(SphereEstimator, Clusterer):
         beside = None if vectors is None else _unit_vectors(vectors)
         length = 0 if beside is None else beside.shape[1]
         mixture = self._begun(rows.shape[1], dense=not issparse(rows), vectors=length) if first else self._mixture
-        self._learn(mixture, rows, times, beside)
+        if sample_weight is None:
+            self._learn(mixture, rows, times, beside)
+        else:
+            each = mixture.checked_times(rows, times, beside)
+            copies = copies_of_documents(sample_weight, rows.shape[0])
+            again = copies.rows
+            self._learn(
+                mixture, rows[again], None if each is None else each[again], None if beside is None else beside[again]
+            )
+            self.labels_ = copies.of_rows(self.labels_, -1)
         self._mixture = mixture
         return self
 

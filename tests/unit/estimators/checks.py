@@ -12,6 +12,10 @@ EXPECTS_CLASSIFIER = dict.fromkeys(
     "the check asks every estimator with predict_proba for the tags of a classifier, which a clusterer lacks",
 )
 RIVER_METHOD = {"check_estimator_tags_renamed": "river's estimators have a method that scikit-learn once had too"}
+LEARNS_IN_ORDER = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "the check shuffles the rows, which are learnt in their order; weights equal repeated rows in the same order",
+)
 """Checks of scikit-learn that must fail, and why: once they pass, the tests fail until the entry is removed."""
 
 RIVER_CHECKS = [

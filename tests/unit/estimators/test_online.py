@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, RIVER_CHECKS, RIVER_METHOD, bags, texts
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, LEARNS_IN_ORDER, RIVER_CHECKS, RIVER_METHOD, bags, texts
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.online import OnlineVMFMixture
@@ -23,7 +23,7 @@ from vmfstream.estimators.online import OnlineVMFMixture
 
 @parametrize_with_checks(
     [OnlineVMFMixture(n_components=3, random_state=0)],
-    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | RIVER_METHOD,
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | RIVER_METHOD | LEARNS_IN_ORDER,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -44,6 +44,50 @@ def planted(n: int = 3000, d: int = 60, k: int = 5, seed: int = 0) -> tuple[NDAr
     rng = np.random.default_rng(seed)
     labels = rng.integers(k, size=n)
     return vmf_rows(rng, directions(rng, k, d), labels, 0.7), labels
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_weights_are_repeated_rows(sparse: bool) -> None:
+    x, _ = planted(600, d=20)
+    x[[0, 7]] = 0.0
+    weight = np.random.default_rng(1).integers(0, 4, 600)
+    weight[[0, 7, 300, 301]] = [2, 0, 3, 0]
+    rows: Any = csr_array(x) if sparse else x
+    options: dict[str, Any] = {"window": 150, "slice_size": 200, "random_state": 0}
+    once, often = OnlineVMFMixture(5, **options), OnlineVMFMixture(5, **options)
+    for part in (slice(0, 300), slice(300, 600)):
+        copies = np.repeat(np.arange(600)[part], weight[part])
+        once.partial_fit(rows[part], sample_weight=weight[part])
+        often.partial_fit(rows[copies])
+        first = np.searchsorted(copies, np.arange(600)[part])
+        learnt = weight[part] > 0
+        np.testing.assert_array_equal(once.labels_[learnt], often.labels_[first[learnt]])
+        np.testing.assert_array_equal(once.labels_[~learnt], often.predict(rows[part][~learnt]))
+        assert once.lower_bound_ == often.lower_bound_
+        assert once.n_empty_rows_ == (2 if part.start == 0 else 0)
+    np.testing.assert_array_equal(once.means_, often.means_)
+    np.testing.assert_array_equal(once.weights_, often.weights_)
+    assert once.n_documents_seen_ == weight.sum() == often.n_documents_seen_
+    whole = OnlineVMFMixture(5, **options).fit(rows, sample_weight=weight)
+    repeated = OnlineVMFMixture(5, **options).fit(rows[np.repeat(np.arange(600), weight)])
+    assert whole.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-12)
+    np.testing.assert_array_equal(whole.labels_[np.repeat(np.arange(600), weight)], repeated.labels_)
+
+
+def test_weights_of_documents_are_whole_numbers() -> None:
+    x, _ = planted(100, d=20)
+    for weight, message in (
+        (np.full(100, 1.5), "expected whole numbers where documents are learnt one after the other, got 1.5"),
+        (np.ones(99), r"expected one weight for each of 100 vectors, got the shape \(99,\)"),
+        (np.zeros(100), "expected a positive weight, got only zeros"),
+        (-np.ones(100), "expected finite weights of at least 0, got -1.0 in row 0"),
+    ):
+        with pytest.raises(ValueError, match=f"sample_weight: {message}"):
+            OnlineVMFMixture(5).fit(x, sample_weight=weight)
+        model = OnlineVMFMixture(5, random_state=0).fit(x)
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(x, sample_weight=weight)
+        assert model.n_documents_seen_ == 100
 
 
 @pytest.mark.parametrize("batch", [50, 700, 3000])

@@ -46,6 +46,38 @@ def planted(n: int = 1000, d: int = 400, k: int = 8, seed: int = 0) -> tuple[NDA
 
 
 @pytest.mark.parametrize("sparse", [True, False])
+def test_weights_are_repeated_rows(sparse: bool) -> None:
+    x, _ = planted(300)
+    x[0] = 0.0
+    weight = np.random.default_rng(1).integers(0, 4, 300)
+    weight[0] = 2
+    copies = np.repeat(np.arange(300), weight)
+    rows: Any = csr_array(x) if sparse else x
+    times, vectors = np.arange(300) / 7, planted(300, d=30)[0]
+    once, often = StoryMixture(window=20), StoryMixture(window=20)
+    for part in (slice(0, 100), slice(100, 300)):
+        some = copies[(copies >= part.start) & (copies < part.stop)]
+        once.partial_fit(rows[part], sample_weight=weight[part], times=times[part], vectors=vectors[part])
+        often.partial_fit(rows[some], times=times[some], vectors=vectors[some])
+        learnt = weight[part] > 0
+        np.testing.assert_array_equal(
+            once.labels_[learnt], often.labels_[np.searchsorted(some, np.arange(300)[part][learnt])]
+        )
+        assert (once.labels_[~learnt] == -1).all()
+        np.testing.assert_array_equal(once.smoothed_labels_, often.smoothed_labels_)
+    assert once.n_documents_seen_ == weight[1:].sum()
+    np.testing.assert_array_equal(once.story_sizes_, often.story_sizes_)
+    fitted = StoryMixture().fit(rows, sample_weight=weight)
+    np.testing.assert_array_equal(fitted.labels_[copies], StoryMixture().fit(rows[copies]).labels_)
+    for bad, message in ((np.full(300, 1.5), "whole numbers where documents are learnt"), (np.ones(9), "for each of")):
+        with pytest.raises(ValueError, match=f"sample_weight: expected .*{message}"):
+            fitted.partial_fit(rows, sample_weight=bad)
+    assert fitted.n_documents_seen_ == weight[1:].sum()
+    with pytest.raises(ValueError, match="times: expected"):
+        once.partial_fit(rows, sample_weight=weight, times=times[:5], vectors=vectors)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
 def test_labels_are_those_of_one_pass_however_rows_are_cut(sparse: bool) -> None:
     x, labels = planted()
     rows: Any = csr_array(x) if sparse else x
