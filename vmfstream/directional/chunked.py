@@ -160,8 +160,7 @@ class ChunkedRows(ChunkedMatrix):
         """Return what `kernels.posterior_accumulate` does; the documents stay where they are."""
         found = self._each(_passed, given, [] if mass is None else [np.asarray(mass, np.float64)])
         if not found:
-            m, *rest, threads, threshold, beta = given
-            return kernels.posterior_accumulate(self._none(), m, *rest, threads=threads, threshold=threshold, beta=beta)
+            return _passed(self._none(), given)
         total: Pass = tree_reduce(_joined, found)
         return total
 
@@ -290,8 +289,10 @@ def _posterior(x: Rows, given: Any) -> Responsibilities:
 
 
 def _passed(x: Rows, given: Any, mass: NDArray[np.float64] | None = None) -> Pass:
-    *rest, threads, threshold, beta = given
-    return kernels.posterior_accumulate(x, *rest, threads=threads, threshold=threshold, mass=mass, beta=beta)
+    *rest, threads, threshold, beta, sums_only = given
+    return kernels.posterior_accumulate(
+        x, *rest, threads=threads, threshold=threshold, mass=mass, beta=beta, sums_only=sums_only
+    )
 
 
 def _accumulated(x: Rows, threads: int, resp: NDArray[Any]) -> NDArray[Any]:

@@ -228,7 +228,7 @@ def posterior(
     if isinstance(x, ChunkedMatrix):
         return x.posterior(m, coef, centre, scale, k, threads)  # type: ignore[no-any-return]
     if not isinstance(x, csr_array):
-        return _posterior_of(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), polynomial)
+        return _posterior_of(np.ascontiguousarray(x @ m), _empty(x), polynomial)
     out = _no_responsibilities(x.shape[0], m.shape[1])
     threads = _shared_by(threads, x, m.shape[1])
     _run(posterior_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
@@ -310,7 +310,7 @@ def labels(
         threads = _shared_by(threads, x, m.shape[1])
         _run(label_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, float(beta), *out)
     else:
-        label_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, float(beta), *out)
+        label_of_dots(np.ascontiguousarray(x @ m), _empty(x), *polynomial, float(beta), *out)
     return out
 
 
@@ -327,6 +327,7 @@ def posterior_accumulate(
     mass: NDArray[np.float64] | None = None,
     beta: float = 1.0,
     into: NDArray[Any] | None = None,
+    sums_only: bool = False,
 ) -> Pass:
     """Return every document's posterior and the sums it contributes to: E-step and M-step's sums in one pass.
 
@@ -344,6 +345,8 @@ def posterior_accumulate(
         Inverse temperature of ``sure``, above 0; all else is that of 1.
     into : ndarray, shape (d, kp), optional
         C-contiguous, of the dtype of ``x``: what ``s`` is added to, and returned as ``s``. A new matrix by default.
+    sums_only : bool
+        Whether ``top``, ``weight``, ``second`` and ``sure`` are left out, and have no rows.
 
     Raises
     ------
@@ -369,14 +372,15 @@ def posterior_accumulate(
     if into is not None:
         _check_topics("into", into, x)
     if isinstance(x, ChunkedMatrix):
-        found: Pass = x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, beta, mass=mass)
+        found: Pass = x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, beta, sums_only, mass=mass)
         return found._replace(s=_added(found.s, into))
     n, kp = x.shape[0], m.shape[1]
     mass = np.ones(n) if mass is None else np.asarray(mass, np.float64)
     if mass.shape != (n,):
         raise ValueError(f"mass: expected one value for each of {n} documents, got the shape {mass.shape}")
-    top = (np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
-    row = (np.zeros(n), np.full(n, -1, np.int32), *top, np.full(n, -1, np.int32), np.zeros((n, 2), np.float32))
+    told = 0 if sums_only else n
+    top = (np.full((told, TOP), -1, np.int16), np.zeros((told, TOP), np.float32))
+    row = (np.zeros(n), np.full(n, -1, np.int32), *top, np.full(told, -1, np.int32), np.zeros((told, 2), np.float32))
     if isinstance(x, csr_array):
         threads = _shared_by(threads, x, kp)
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
@@ -396,9 +400,17 @@ def posterior_accumulate(
     resp = np.zeros((n, kp), m.dtype)
     nk, q = np.zeros((1, kp)), np.zeros((1, kp))
     sums = resp, nk[0], q[0], mass
-    empty = ~np.any(x, axis=1)
+    empty = _empty(x)
     active = pass_of_dots(np.ascontiguousarray(x @ m), empty, *polynomial, threshold, float(beta), *sums, *row)
     return Pass(_added(_sums(x, resp, active), into), nk[0], q[0], *row)
+
+
+def _empty(x: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark the dense rows without direction, (N,); those that begin with a number are seen by it."""
+    empty: NDArray[np.bool_] = x[:, 0] == 0
+    doubtful = np.flatnonzero(empty)
+    empty[doubtful] = ~np.any(x[doubtful], axis=1)
+    return empty
 
 
 def _sums(x: NDArray[Any], resp: NDArray[Any], active: int) -> NDArray[Any]:

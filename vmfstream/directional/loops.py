@@ -8,7 +8,7 @@ finished products with the rows, of which ``empty`` (N,) tells those without dir
 rows. Written are ``loglik`` (N,) in nats, ``label`` (N,), the sums ``nk`` and ``q`` (kp,) of responsibilities and of
 their squares, the `TOP` largest responsibilities of every row: ``top`` and ``weight`` (N, TOP), the topic ``second``
 (N,) of its second score, and the probabilities ``sure`` (N, 2) of label and second under the inverse temperature
-``beta``.
+``beta``. The last four are left out where ``top`` has no rows.
 
 Responsibilities that are not zero are also listed, as topics ``topic`` and values ``share``: those of row i stand from
 ``begin[i, 0]`` to ``begin[i, 1]``, where ``begin`` is (N, 2). ``cuts`` (P - 1,) divide the words into P ranges; the
@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 
 from vmfstream.directional.intrinsics import lowest_bit
-from vmfstream.directional.simd import NARROW, WIDEST, above, add_entry, add_rows, dot_block, score_lanes
+from vmfstream.directional.simd import NARROW, WIDEST, above, add_entry, add_rows, dot_block, exp_lanes, score_lanes
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
@@ -73,7 +73,7 @@ def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any) -> float:
 
 @njit(cache=True)
 def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, float]:
-    """Fill r with the responsibilities of the topics that have any, listed in ``active``; the others are not written.
+    """Fill r with the responsibilities of the topics that have any, listed in ``active``; others are not set.
 
     Returns how many they are, the topic of the largest score and log sum exp; (0, -1, 0) if the scores are not finite.
     """
@@ -82,6 +82,8 @@ def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, fl
     count = 0
     for column in range(0, len(score), NARROW):
         near = above(score, column, best + _NEGLIGIBLE)
+        if near:
+            exp_lanes(score, column, best, r)
         while near:
             active[count] = column + lowest_bit(near)
             count += 1
@@ -93,11 +95,8 @@ def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, fl
     total = 0.0
     for a in range(count):
         t = active[a]
-        if score[t] == best:
-            label = t if label < 0 else label
-            r[t] = 1.0
-        else:
-            r[t] = math.exp(score[t] - best)
+        if score[t] == best and label < 0:
+            label = t
         total += r[t]
     for a in range(count):
         r[active[a]] /= total
@@ -141,13 +140,20 @@ def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> 
 
 
 @njit(cache=True)
-def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, i: int, top: Any, weight: Any) -> None:
-    """Add document i to nk and q, and write its largest responsibilities, by insertion."""
+def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any) -> None:
+    """Add a document to nk and q."""
+    for a in range(count):
+        value = mass * r[active[a]]
+        nk[active[a]] += value
+        q[active[a]] += value**2
+
+
+@njit(cache=True)
+def _keep_largest(r: Any, active: Any, count: int, i: int, top: Any, weight: Any) -> None:
+    """Write the largest responsibilities of document i, by insertion."""
     for a in range(count):
         t = active[a]
         value = r[t]
-        nk[t] += mass * value
-        q[t] += (mass * value) ** 2
         place = min(a, TOP)
         while place > 0 and weight[i, place - 1] < np.float32(value):
             if place < TOP:
@@ -342,9 +348,12 @@ def pass_chunk(
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
             count, label[i], loglik[i] = _softmax(score, best, r, active)
-            second[i] = _two(score, best, beta, label[i], sure[i])
-            count = _truncate(r, active, count, label[i], threshold)
-            _tally(r, active, count, mass[i], nk, q, i, top, weight)
+            if threshold > 0.0:
+                count = _truncate(r, active, count, label[i], threshold)
+            _tally(r, active, count, mass[i], nk, q)
+            if len(top):
+                second[i] = _two(score, best, beta, label[i], sure[i])
+                _keep_largest(r, active, count, i, top, weight)
             for a in range(count):
                 topic[at] = active[a]
                 share[at] = mass[i] * r[active[a]]
@@ -381,9 +390,12 @@ def pass_of_dots(
             continue
         best = _score(dots[i], coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
-        second[i] = _two(score, best, beta, label[i], sure[i])
-        count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q, i, top, weight)
+        if threshold > 0.0:
+            count = _truncate(r, active, count, label[i], threshold)
+        _tally(r, active, count, mass[i], nk, q)
+        if len(top):
+            second[i] = _two(score, best, beta, label[i], sure[i])
+            _keep_largest(r, active, count, i, top, weight)
         counted += count
         for a in range(count):
             resp[i, active[a]] = mass[i] * r[active[a]]

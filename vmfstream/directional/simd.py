@@ -16,6 +16,7 @@ A document's words are ``indices`` and ``data`` from ``start`` to ``stop``; the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -258,3 +259,45 @@ def above(typingctx, score, column, level):  # type: ignore[no-untyped-def]
         return builder.zext(builder.bitcast(found, ir.IntType(NARROW)), ir.IntType(64))
 
     return types.int64(score, types.intp, types.float64), emit
+
+
+_LOG2_HIGH = float.fromhex("0x1.62e42feep-1")  # the first bits of log 2: its products with small integers are exact
+_LOG2_LOW = 1.9082149292705877e-10  # the rest of log 2
+_TO_INTEGER = 1.5 * 2.0**52
+_TERMS = tuple(1.0 / math.factorial(power) for power in range(14))  # up to |r| = log(2) / 2 the next one is below 1e-17
+
+
+@emitted
+def exp_lanes(typingctx, score, column, best, out):  # type: ignore[no-untyped-def]
+    """out[column : column + NARROW] = exp(score[column : column + NARROW] - best), to the last digits.
+
+    ``score`` and ``out`` are (kp,) in double precision. No score is above ``best``; those more than 600 below count as
+    600 below.
+    """
+
+    # exp(d) = 2^n exp(d - n log 2), a Taylor polynomial; n = round(d / log 2) are the last bits of d / log 2 + 1.5 2^52
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        source, target = (_Row(context, builder, signature.args[at], args[at], NARROW) for at in (0, 3))
+        whole = ir.VectorType(ir.IntType(64), NARROW)
+
+        def spread(value: float) -> Any:
+            return ir.Constant(source.vector, [value] * NARROW)
+
+        def fused(a: Any, b: Any, c: Any) -> Any:
+            return builder.fadd(builder.fmul(a, b, flags=_FUSE), c, flags=_FUSE)
+
+        behind = builder.fsub(source.load(source.address(args[1])), source.spread(args[2]))
+        known = builder.fcmp_ordered(">", behind, spread(-600.0))
+        behind = builder.select(known, behind, spread(-600.0))
+        shifted = fused(behind, spread(1.0 / math.log(2.0)), spread(_TO_INTEGER))
+        power = builder.fsub(shifted, spread(_TO_INTEGER))
+        rest = fused(power, spread(-_LOG2_LOW), fused(power, spread(-_LOG2_HIGH), behind))
+        found = spread(_TERMS[-1])
+        for term in _TERMS[-2::-1]:
+            found = fused(found, rest, spread(term))
+        exponent = builder.add(builder.bitcast(shifted, whole), ir.Constant(whole, [1023] * NARROW))
+        scale = builder.bitcast(builder.shl(exponent, ir.Constant(whole, [52] * NARROW)), source.vector)
+        target.store(builder.fmul(found, scale), target.address(args[1]))
+        return context.get_dummy_value()
+
+    return types.void(score, types.intp, types.float64, out), emit

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.params import ChunkedMatrix
-from vmfstream.directional.sphere import row_keys
+from vmfstream.directional.sphere import drawing_order, row_keys
 from vmfstream.estimators.base import FitInput, row_weights
 from vmfstream.mixtures.columns import eligible
 
@@ -37,6 +37,20 @@ class Distinct(NamedTuple):
         total = np.maximum(sums.sum(axis=1), np.finfo(np.float64).tiny)
         merged = np.asarray((sums @ resp) / total[:, None]).astype(resp.dtype)
         return merged if self.first is None else merged[self.first]
+
+    def sample(self, size: int, rng: np.random.Generator) -> Distinct | None:
+        """Draw ``size`` of the documents that take part; None if there are not twice as many different ones."""
+        order = drawing_order(self.rows)
+        order = order[eligible(self.rows, self.weight)[order]]
+        if len(order) < 2 * size:
+            return None
+        if self.weight is None:
+            drawn, weight = order[np.sort(rng.permutation(len(order))[:size])], None
+        else:
+            share = self.weight[order]
+            counts = rng.multinomial(size, share / share.sum())
+            drawn, weight = order[counts > 0], counts[counts > 0].astype(np.float64)
+        return Distinct(self.rows[drawn], weight, np.arange(len(drawn)))
 
 
 def as_they_come(documents: FitInput) -> Distinct:

@@ -21,6 +21,15 @@ from vmfstream.mixtures.em import best_of
 STARTING: dict[str, Domain] = {"weights_init": Either(Array(), Nothing()), "warm_start": Flag()}
 """Domains that these estimators share beside those of all."""
 
+LEAST_SEARCHED, SEARCHED_PER_COMPONENT, SEARCHED_PER_COLUMN = 2000, 100, 20
+"""Rows among which drawn starts compete: as many in all, for each component, for each column, whichever is most.
+
+Chosen on 20 Newsgroups in 100 dimensions, K = 20, ten seeds: .51 s instead of 2.6, NMI .608 +- .014 and .609 +- .011.
+"""
+
+SEARCH_TOL = 1e-3
+"""Least ``tol`` of the fits that compete."""
+
 OWN = (Array(), Function())
 """What ``init`` may be beside the name of a start."""
 
@@ -38,6 +47,7 @@ class LikelihoodMixture(MixtureEstimator):
 
     init: str | ArrayLike | Callable[..., ArrayLike]
     weights_init: ArrayLike | None
+    n_init: int | str
     max_iter: int
     tol: float
     warm_start: bool
@@ -72,17 +82,28 @@ class LikelihoodMixture(MixtureEstimator):
             "threads": threads,
         }
         starts = 1 if warm else self._number_of_starts(self.starts)
-        given = own_starts(self.init, part, documents.weight, k, starts, rng, threads, axial=self.axial)
+        searched = part.sample(self._searched(part.rows), rng) if starts > 1 and self.n_init == "auto" else None
         with self._telling():
-            found = best_of(
-                self._climbed(part.rows, self._mixture(part.rows.dtype) if warm else start, **options)
-                for start in given
-            )
+            if warm:
+                found = self._climbed(part.rows, self._mixture(part.rows.dtype), **options)
+            elif searched is None:
+                given = own_starts(self.init, part, documents.weight, k, starts, rng, threads, axial=self.axial)
+                found = best_of(self._climbed(part.rows, start, **options) for start in given)
+            else:
+                roughly = options | {"weights": searched.weight, "tol": max(self.tol, SEARCH_TOL)}
+                given = own_starts(self.init, searched, searched.weight, k, starts, rng, threads, axial=self.axial)
+                begun = best_of(self._climbed(searched.rows, start, **roughly) for start in given)
+                found = self._climbed(part.rows, begun.mixture, **(options | {"pi": None}))
         self._keep(found, documents, part.number)
         self._fitted(documents)
         self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
+
+    def _searched(self, rows: Rows) -> int:
+        """Return in how many of the ``rows`` (N, D) starts compete, if their number is not given."""
+        per_column = SEARCHED_PER_COLUMN * int(rows.shape[1])
+        return max(LEAST_SEARCHED, SEARCHED_PER_COMPONENT * self.n_components, per_column)
 
     def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> FitRun:
         """Fit unit ``rows`` (N, D) from one ``start``, as the fits of `vmfstream.mixtures` take it and ``options``."""

@@ -71,7 +71,7 @@ def score(
     k = len(slope)
     line = np.vstack([offset, slope])
     passed = posterior_accumulate(
-        x, mu, line, np.zeros(k), np.ones(k), k, threads=threads, threshold=float(hard), mass=weights
+        x, mu, line, np.zeros(k), np.ones(k), k, threads=threads, threshold=float(hard), mass=weights, sums_only=True
     )
     return Scored(WeightedSums(passed.s, passed.nk[:k], passed.q[:k]), passed.loglik, passed.label)
 

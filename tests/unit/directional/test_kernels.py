@@ -3,12 +3,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
+from numba import njit
 from scipy.sparse import csr_array
 
 from tests.unit.directional import oracles
-from vmfstream.directional import kernels, loops
+from vmfstream.directional import kernels, loops, simd
 
 N, D = 60, 80
 
@@ -398,3 +400,36 @@ def test_says_what_is_wrong_with_weights() -> None:
         kernels.accumulate(x, np.zeros((N, 15)))
     with pytest.raises(ValueError, match="k: expected at least one topic, got 0"):
         kernels.padded(0)
+
+
+@every
+def test_sums_alone_are_those_of_a_whole_pass(k: int, dtype: type, sparse: bool, threads: int) -> None:
+    case = Case(k, dtype, sparse=sparse)
+    for threshold in (0.0, 1e-3, 1.0):
+        whole = kernels.posterior_accumulate(*case.arguments, threads=threads, threshold=threshold)
+        sums = kernels.posterior_accumulate(*case.arguments, threads=threads, threshold=threshold, sums_only=True)
+        for name in ("s", "nk", "q", "loglik", "label"):
+            np.testing.assert_array_equal(getattr(sums, name), getattr(whole, name))
+        assert [len(sums.top), len(sums.weight), len(sums.second), len(sums.sure)] == [0, 0, 0, 0]
+
+
+@njit
+def exponentials(score: Any, best: float, out: Any) -> None:
+    for column in range(0, len(score), simd.NARROW):
+        simd.exp_lanes(score, column, best, out)
+
+
+def test_exponentials_are_exact_to_the_last_digits() -> None:
+    rng = np.random.default_rng(0)
+    score = np.concatenate([-rng.uniform(0, 60, 800), -rng.uniform(0, 1, 400), -(10.0 ** rng.uniform(-20, 1, 400))])
+    best = 3.0
+    out = np.empty_like(score)
+    exponentials(best + score, best, out)
+    behind = (best + score) - best
+    with mpmath.workdps(40):
+        exact = np.array([float(mpmath.exp(mpmath.mpf(float(value)))) for value in behind])
+    np.testing.assert_allclose(out, exact, rtol=2 * np.finfo(np.float64).eps, atol=0.0)
+    exponentials(np.full(16, best), best, out[:16])
+    assert (out[:16] == 1.0).all()
+    exponentials(np.append(np.full(8, -np.inf), np.full(8, -1e308)), best, out[:16])
+    assert ((out[:16] >= 0) & (out[:16] < 1e-200)).all()

@@ -245,3 +245,9 @@ def test_what_cannot_be_parts_is_refused(tmp_path: Path) -> None:
 def test_the_old_name_warns_and_does_the_same() -> None:
     with pytest.warns(DeprecationWarning, match=r"vmfstream\.parted is now vmfstream\.chunked"):
         assert vs.parted is vs.chunked
+
+
+def test_starts_compete_in_the_same_sample_of_rows_in_parts() -> None:
+    x = rows(4600)
+    whole = vs.VMFMixture(3, random_state=0).fit(x)
+    close(vs.VMFMixture(3, random_state=0).fit(vs.chunked(cut(x, (1300, 0, 2500, 800)))), whole, 1e-9)

@@ -14,7 +14,7 @@ from scipy.stats import vonmises_fisher
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -23,6 +23,7 @@ from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream import datasets
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
+from vmfstream.estimators.distinct import Distinct
 from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
 from vmfstream.estimators.mixtures import VMFMixture
 from vmfstream.estimators.watson import WatsonMixture
@@ -276,3 +277,61 @@ def test_rows_of_single_precision_have_their_concentration(d: int, storage: Any)
         narrow = kind(1, estimator="mle").fit(storage(x.astype(np.float32)))
         assert narrow.concentrations_ == pytest.approx(wide.concentrations_, rel=1e-3)
         assert narrow.score(storage(x.astype(np.float32))) == pytest.approx(wide.score(x), abs=1e-3)
+
+
+def test_starts_compete_in_a_sample_of_many_rows() -> None:
+    """Default fits of many rows cost little more than one start, and find what all rows as a whole would."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(5, size=5000)
+    x = vmf_rows(rng, np.eye(8)[:5], labels, 0.8)
+    told: list[int] = []
+
+    def start(rows: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        told.append(len(rows))
+        return np.asarray(rows[rng.choice(len(rows), k, replace=False)])
+
+    few = VMFMixture(5, init=start, random_state=0).fit(x)
+    assert told == [2000] * 3
+    told.clear()
+    whole = VMFMixture(5, init=start, n_init=3, random_state=0).fit(x)
+    assert told == [5000] * 3
+    assert few.lower_bound_ == pytest.approx(whole.lower_bound_, abs=1e-3)
+    assert adjusted_rand_score(labels, few.labels_) > 0.95
+    told.clear()
+    VMFMixture(5, init=start, random_state=0).fit(x[:3999])
+    VMFMixture(5, init=start, warm_start=True, random_state=0).fit(x)
+    assert told == [3999] * 3 + [2000] * 3
+    for options in (
+        {"assignment": "hybrid"},
+        {"assignment": "hard"},
+        {"concentration": "own"},
+        {"weights_init": [1e6, 1, 1, 1, 1]},
+    ):
+        model = VMFMixture(5, random_state=0, **options).fit(x)
+        assert adjusted_rand_score(labels, model.labels_) > 0.95
+        assert model.converged_
+    assert model.lower_bounds_[0] == pytest.approx(model.lower_bound_, abs=0.05)  # weights_init is for the starts only
+
+
+def test_rows_are_drawn_by_their_weights() -> None:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(4, size=5000)
+    x = vmf_rows(rng, np.eye(8)[:4], labels, 0.8)
+    weight = np.where(labels == 0, 0.0, rng.integers(1, 4, 5000))
+    model = VMFMixture(3, random_state=0).fit(x, sample_weight=weight)
+    assert adjusted_rand_score(labels[labels > 0], model.labels_[labels > 0]) > 0.95
+    copies = np.repeat(np.arange(5000), weight.astype(int))
+    again = VMFMixture(3, random_state=0).fit(x[copies])
+    np.testing.assert_array_equal(again.labels_, model.labels_[copies])
+    assert again.lower_bound_ == pytest.approx(model.lower_bound_, rel=1e-12)
+
+
+def test_rows_of_large_weight_are_among_those_drawn() -> None:
+    weight = np.append(np.ones(4000), 1e6)
+    rows = np.eye(2)[np.zeros(4001, int)]
+    part = Distinct(rows, weight, np.arange(4001)).sample(2000, np.random.default_rng(0))
+    assert part is not None
+    assert part.weight is not None
+    assert part.weight.sum() == 2000
+    assert part.weight.max() > 1950
+    assert Distinct(rows, weight, np.arange(4001)).sample(2001, np.random.default_rng(0)) is None
