@@ -49,6 +49,8 @@ from vmfstream.directional.simd import NARROW
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
 _FEW = 8  # times as many responsibilities as are not zero, from which on a matrix product takes longer
+_NEAR = 2**21  # bytes of dense rows, dot products and responsibilities that are worked on together
+_LEAST_ROWS = 256
 _PAGE = 2**21  # bytes of a large page of memory
 
 WORTH_SHARING = 2_000_000
@@ -228,7 +230,7 @@ def posterior(
     if isinstance(x, ChunkedMatrix):
         return x.posterior(m, coef, centre, scale, k, threads)  # type: ignore[no-any-return]
     if not isinstance(x, csr_array):
-        return _posterior_of(np.ascontiguousarray(x @ m), _empty(x), polynomial)
+        return _posterior_of(_dense_dots(x, m, k), _empty(x), polynomial)
     out = _no_responsibilities(x.shape[0], m.shape[1])
     threads = _shared_by(threads, x, m.shape[1])
     _run(posterior_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
@@ -310,7 +312,7 @@ def labels(
         threads = _shared_by(threads, x, m.shape[1])
         _run(label_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, float(beta), *out)
     else:
-        label_of_dots(np.ascontiguousarray(x @ m), _empty(x), *polynomial, float(beta), *out)
+        label_of_dots(_dense_dots(x, m, k), _empty(x), *polynomial, float(beta), *out)
     return out
 
 
@@ -397,12 +399,45 @@ def posterior_accumulate(
 
         s = zeros(x.shape[1], kp, x.dtype) if into is None else into
         return Pass(_summed(x, s, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
-    resp = np.zeros((n, kp), m.dtype)
-    nk, q = np.zeros((1, kp)), np.zeros((1, kp))
-    sums = resp, nk[0], q[0], mass
-    empty = _empty(x)
-    active = pass_of_dots(np.ascontiguousarray(x @ m), empty, *polynomial, threshold, float(beta), *sums, *row)
-    return Pass(_added(_sums(x, resp, active), into), nk[0], q[0], *row)
+    s, total, squares = _dense_sums(x, m, polynomial, (threshold, float(beta)), (mass, *row), k)
+    return Pass(_added(s, into), total, squares, *row)
+
+
+def _dense_dots(x: NDArray[Any], m: NDArray[Any], k: int, into: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return dot products (n, kp) of dense rows with ``k`` topics, zero beyond, written to ``into`` if there is one."""
+    out = np.zeros((len(x), m.shape[1]), m.dtype) if into is None else into[: len(x)]
+    np.matmul(x, m[:, :k], out=out[:, :k])
+    return out
+
+
+def _dense_sums(
+    x: NDArray[Any],
+    m: NDArray[Any],
+    polynomial: tuple[Any, Any, Any],
+    options: tuple[float, float],
+    per_row: tuple[NDArray[Any], ...],
+    k: int,
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+    """Fill ``per_row`` and return the sums of `posterior_accumulate`, a block of dense rows after the other.
+
+    A block is small enough to be at hand when its rows are summed.
+    """
+    (n, d), kp = x.shape, m.shape[1]
+    size = max(_LEAST_ROWS, _NEAR // ((d + 2 * kp) * x.itemsize))
+    dots, resp = np.zeros((2, min(size, n), kp), m.dtype)
+    s, nk, q = np.zeros((kp, d), x.dtype), np.zeros(kp), np.zeros(kp)
+    for low in range(0, n, size):
+        rows = np.ascontiguousarray(x[low : low + size])
+        products = _dense_dots(rows, m, k, dots)
+        own = resp[: len(rows)]
+        own[:] = 0.0
+        mass, *told = (values[low : low + size] for values in per_row)
+        active = pass_of_dots(products, _empty(rows), *polynomial, *options, own, nk, q, mass, *told)
+        if active * _FEW > own.size:
+            s[:k] += own[:, :k].T @ rows
+        else:
+            sum_rows(rows, own, s)
+    return np.ascontiguousarray(s.T), nk, q
 
 
 def _empty(x: NDArray[Any]) -> NDArray[np.bool_]:
@@ -411,15 +446,6 @@ def _empty(x: NDArray[Any]) -> NDArray[np.bool_]:
     doubtful = np.flatnonzero(empty)
     empty[doubtful] = ~np.any(x[doubtful], axis=1)
     return empty
-
-
-def _sums(x: NDArray[Any], resp: NDArray[Any], active: int) -> NDArray[Any]:
-    """Return ``x' resp`` (d, kp) of dense rows, row by row where few responsibilities are ``active``."""
-    if active * _FEW > resp.size:
-        return np.ascontiguousarray(x.T @ resp)
-    s = np.zeros((resp.shape[1], x.shape[1]), x.dtype)
-    sum_rows(np.ascontiguousarray(x), resp, s)
-    return np.ascontiguousarray(s.T)
 
 
 def _added(s: NDArray[Any], into: NDArray[Any] | None) -> NDArray[Any]:

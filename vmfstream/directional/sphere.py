@@ -178,8 +178,10 @@ def row_keys(x: Rows) -> NDArray[np.float64]:
 def _dense_keys(x: Any, axis: Any) -> Any:
     out = np.zeros(x.shape[0])
     for i in range(x.shape[0]):
+        key = 0.0
         for j in range(x.shape[1]):
-            out[i] += x[i, j] * axis[j]
+            key += x[i, j] * axis[j]
+        out[i] = key
     return out
 
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.params import Mixture
-from vmfstream.estimators.base import FitInput, FitRun, MixtureEstimator, check_draws
-from vmfstream.estimators.distinct import distinct
+from vmfstream.estimators.base import FEW_COLUMNS, FitInput, FitRun, MixtureEstimator, check_draws
+from vmfstream.estimators.distinct import Distinct, distinct
 from vmfstream.estimators.parameters import Array, Domain, Either, Flag, Function, Nothing
 from vmfstream.estimators.starts import own_starts, shares_given
 from vmfstream.mixtures.em import best_of
@@ -82,7 +82,7 @@ class LikelihoodMixture(MixtureEstimator):
             "threads": threads,
         }
         starts = 1 if warm else self._number_of_starts(self.starts)
-        searched = part.sample(self._searched(part.rows), rng) if starts > 1 and self.n_init == "auto" else None
+        searched = self._searched(part, rng) if starts > 1 and self.n_init == "auto" else None
         with self._telling():
             if warm:
                 found = self._climbed(part.rows, self._mixture(part.rows.dtype), **options)
@@ -100,10 +100,14 @@ class LikelihoodMixture(MixtureEstimator):
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def _searched(self, rows: Rows) -> int:
-        """Return in how many of the ``rows`` (N, D) starts compete, if their number is not given."""
-        per_column = SEARCHED_PER_COLUMN * int(rows.shape[1])
-        return max(LEAST_SEARCHED, SEARCHED_PER_COMPONENT * self.n_components, per_column)
+    def _searched(self, part: Distinct, rng: np.random.Generator) -> Distinct | None:
+        """Return the rows among which starts compete, if their number is not given; None if all do."""
+        columns = part.rows.shape[1]
+        size = max(LEAST_SEARCHED, SEARCHED_PER_COMPONENT * self.n_components, SEARCHED_PER_COLUMN * columns)
+        drawn = part.sample(size, rng)
+        if drawn is None or columns <= FEW_COLUMNS:
+            return drawn
+        return drawn._replace(rows=drawn.rows.astype(np.float32, copy=False))
 
     def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> FitRun:
         """Fit unit ``rows`` (N, D) from one ``start``, as the fits of `vmfstream.mixtures` take it and ``options``."""

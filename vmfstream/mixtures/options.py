@@ -68,7 +68,8 @@ def check_rows(x: Rows) -> None:
         raise ValueError(f"x must have at least 2 columns; got {x.shape[1]}")
     if isinstance(x, ChunkedMatrix):
         return
-    squared = np.asarray((x**2).sum(axis=1), np.float64)
+    squares = np.einsum("ij,ij->i", x, x) if isinstance(x, np.ndarray) else (x**2).sum(axis=1)
+    squared = np.asarray(squares, np.float64)
     bad = ~((squared == 0) | (np.abs(squared - 1) < UNIT))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])

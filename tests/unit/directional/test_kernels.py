@@ -222,11 +222,6 @@ def test_dense_sums_are_the_same_by_rows_and_by_a_product(threshold: float, monk
     monkeypatch.setattr(kernels, "sum_rows", sum_rows)
     s = kernels.posterior_accumulate(*case.arguments, threshold=threshold).s
     assert len(by_rows) == threshold  # all topics of a document, or one
-    listed = case.x if threshold else np.asfortranarray(case.x)
-    resp = np.zeros((N, case.kp), np.float32)
-    resp[np.arange(N), np.arange(N) % 100] = 0.5
-    for active in (N, N * case.kp):
-        np.testing.assert_allclose(kernels._sums(listed, resp, active), case.x.T @ resp, **tolerance(np.float32))
     assert s.shape == case.m.shape
     assert s.flags.c_contiguous
     hard = np.eye(case.kp, dtype=np.float32)[kernels.posterior(*case.arguments).label] * case.x.any(axis=1)[:, None]
@@ -400,6 +395,22 @@ def test_says_what_is_wrong_with_weights() -> None:
         kernels.accumulate(x, np.zeros((N, 15)))
     with pytest.raises(ValueError, match="k: expected at least one topic, got 0"):
         kernels.padded(0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("threshold", [0.0, 1e-3, 1.0])
+def test_dense_rows_are_the_same_in_blocks(dtype: type, threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(30, dtype, sparse=False)
+    mass = np.random.default_rng(0).uniform(0.0, 2.0, N)
+    whole = kernels.posterior_accumulate(*case.arguments, threshold=threshold, mass=mass)
+    monkeypatch.setattr(kernels, "_NEAR", 1)
+    monkeypatch.setattr(kernels, "_LEAST_ROWS", 7)
+    x, *rest = case.arguments
+    for rows in (x, np.asfortranarray(x)):
+        blocks = kernels.posterior_accumulate(rows, *rest, threshold=threshold, mass=mass)
+        np.testing.assert_array_equal(blocks.label, whole.label)
+        for name in ("s", "nk", "q", "loglik", "sure"):
+            np.testing.assert_allclose(getattr(blocks, name), getattr(whole, name), **tolerance(dtype))
 
 
 @every
