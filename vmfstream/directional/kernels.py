@@ -42,13 +42,11 @@ from vmfstream.directional.loops import (
     posterior_chunk,
     posterior_of_dots,
     scatter_words,
-    sum_rows,
 )
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.simd import NARROW
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
-_FEW = 8  # times as many responsibilities as are not zero, from which on a matrix product takes longer
 _NEAR = 2**21  # bytes of dense rows, dot products and responsibilities that are worked on together
 _LEAST_ROWS = 256
 _PAGE = 2**21  # bytes of a large page of memory
@@ -428,15 +426,11 @@ def _dense_sums(
     s, nk, q = np.zeros((kp, d), x.dtype), np.zeros(kp), np.zeros(kp)
     for low in range(0, n, size):
         rows = np.ascontiguousarray(x[low : low + size])
-        products = _dense_dots(rows, m, k, dots)
-        own = resp[: len(rows)]
-        own[:] = 0.0
+        products, own = _dense_dots(rows, m, k, dots), resp[: len(rows)]
         mass, *told = (values[low : low + size] for values in per_row)
-        active = pass_of_dots(products, _empty(rows), *polynomial, *options, own, nk, q, mass, *told)
-        if active * _FEW > own.size:
+        if pass_of_dots(rows, products, _empty(rows), *polynomial, *options, s, own, nk, q, mass, *told):
             s[:k] += own[:, :k].T @ rows
-        else:
-            sum_rows(rows, own, s)
+            own[:] = 0.0
     return np.ascontiguousarray(s.T), nk, q
 
 

@@ -32,6 +32,7 @@ TOP = 4
 
 _NEGLIGIBLE = -50.0  # a difference of log scores whose exponential does not change a double-precision sum
 _TOGETHER = 32  # documents whose dot products are taken before they are scored: the rows of words then come steadily
+_FEW = 8  # times as many topics as are active, from which on a row is added to their sums faster than by a product
 _MANY = 5  # active topics in 16 columns from which adding the whole row is faster than adding single entries
 
 
@@ -364,6 +365,7 @@ def pass_chunk(
 
 @njit(cache=True)
 def pass_of_dots(
+    x: Any,
     dots: Any,
     empty: Any,
     coef: Any,
@@ -371,6 +373,7 @@ def pass_of_dots(
     slope: Any,
     threshold: float,
     beta: float,
+    s: Any,
     resp: Any,
     nk: Any,
     q: Any,
@@ -382,9 +385,12 @@ def pass_of_dots(
     second: Any,
     sure: Any,
 ) -> int:
-    """Do as `pass_chunk` from finished dot products, write the responsibilities as a matrix, and count them."""
+    """Do as `pass_chunk` from finished dot products with dense rows ``x``, and sum the rows that have few topics.
+
+    These are added to ``s`` (kp, d). Of the others the responsibilities are written to ``resp``; returns how many.
+    """
     score, r, active = _scratch(coef.shape[1])
-    counted = 0
+    share, left = np.zeros(1, s.dtype), 0
     for i in range(dots.shape[0]):
         if empty[i]:
             continue
@@ -396,20 +402,17 @@ def pass_of_dots(
         if len(top):
             second[i] = _two(score, best, beta, label[i], sure[i])
             _keep_largest(r, active, count, i, top, weight)
-        counted += count
+        few = count * _FEW < len(r)
+        left += not few
         for a in range(count):
-            resp[i, active[a]] = mass[i] * r[active[a]]
-    return counted
-
-
-@njit(cache=True, nogil=True)
-def sum_rows(x: Any, resp: Any, s: Any) -> None:
-    """s[t] += sum_i r_it x_i for dense rows ``x`` (n, d), most of whose responsibilities are zero; ``s`` is (kp, d)."""
-    for i in range(x.shape[0]):
-        for t in range(resp.shape[1]):
-            if resp[i, t] != 0:
+            t = active[a]
+            share[0] = mass[i] * r[t]
+            if few:
                 for j in range(x.shape[1]):
-                    s[t, j] += resp[i, t] * x[i, j]
+                    s[t, j] += share[0] * x[i, j]
+            else:
+                resp[i, t] = share[0]
+    return left
 
 
 @njit(cache=True, nogil=True)

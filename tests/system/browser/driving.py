@@ -18,7 +18,7 @@ UNPACKED = "document.querySelector('title') && !document.querySelector('script[d
 
 def until(page: Any, condition: str) -> bool:
     """Wait for a condition as long as the page changes; answers whether it came true."""
-    look = f"return [Boolean({condition}), document.getElementsByTagName('*').length, document.body?.innerText.length]"
+    look = f"return [Boolean({condition}), document.getElementsByTagName('*').length]"
     try:
         wait_for(lambda: js(page, look), lambda seen: seen[0])
     except AssertionError:
