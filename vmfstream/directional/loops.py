@@ -25,7 +25,17 @@ import numpy as np
 from numba import njit
 
 from vmfstream.directional.intrinsics import lowest_bit
-from vmfstream.directional.simd import NARROW, WIDEST, above, add_entry, add_rows, dot_block, exp_lanes, score_lanes
+from vmfstream.directional.simd import (
+    NARROW,
+    WIDEST,
+    above,
+    add_entry,
+    add_rows,
+    dot_block,
+    exp_lanes,
+    largest,
+    score_lanes,
+)
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
@@ -112,15 +122,21 @@ def _two(score: Any, best: float, beta: float, label: int, sure: Any) -> int:
     """
     if label < 0:
         return -1
-    second, runner, total = -1, -math.inf, 0.0
-    for t in range(len(score)):
-        behind = score[t] - best
-        if behind > runner and t != label:
-            second, runner = t, behind
-        if beta * behind > _NEGLIGIBLE:
-            total += math.exp(beta * behind)
+    score[label] = -math.inf
+    runner, total, second = -math.inf, 1.0, -1
+    for column in range(0, len(score), NARROW):
+        runner = max(runner, largest(score, column))
+        near = above(score, column, best + _NEGLIGIBLE / beta)
+        while near:
+            total += math.exp(beta * (score[column + lowest_bit(near)] - best))
+            near &= near - 1
+    if runner > -math.inf:
+        second = 0
+        while score[second] != runner:
+            second += 1
+    score[label] = best
     sure[0] = 1.0 / total
-    sure[1] = math.exp(beta * runner) / total
+    sure[1] = math.exp(beta * (runner - best)) / total
     return second
 
 
@@ -407,11 +423,12 @@ def pass_of_dots(
         for a in range(count):
             t = active[a]
             share[0] = mass[i] * r[t]
+            value = share[0]  # of the type of s
             if few:
                 for j in range(x.shape[1]):
-                    s[t, j] += share[0] * x[i, j]
+                    s[t, j] += value * x[i, j]
             else:
-                resp[i, t] = share[0]
+                resp[i, t] = value
     return left
 
 

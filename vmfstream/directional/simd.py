@@ -241,12 +241,28 @@ def score_lanes(typingctx, c, column, coef, centre, slope, score):  # type: igno
             builder.store(builder.fadd(product, rows.load(rows.at(power, column)), flags=_FUSE), total)
         found = builder.load(total)
         target.store(found, target.address(column))
-        reduce = ir.FunctionType(rows.scalar, [rows.vector])
-        name = f"llvm.vector.reduce.fmax.v{NARROW}f64"
-        largest = cgutils.get_or_insert_function(builder.module, reduce, name)  # type: ignore[no-untyped-call]
-        return builder.call(largest, [found])
+        return _emit_largest(builder, rows, found)
 
     return types.float64(c, types.intp, coef, centre, slope, score), emit
+
+
+def _emit_largest(builder: Any, row: _Row, values: Any) -> Any:
+    """Emit the largest of a vector of double precision; what is not a number is never the largest."""
+    reduce = ir.FunctionType(row.scalar, [row.vector])
+    name = f"llvm.vector.reduce.fmax.v{NARROW}f64"
+    function = cgutils.get_or_insert_function(builder.module, reduce, name)  # type: ignore[no-untyped-call]
+    return builder.call(function, [values])
+
+
+@emitted
+def largest(typingctx, score, column):  # type: ignore[no-untyped-def]
+    """Return the largest of `NARROW` scores from ``column`` of ``score`` on."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        row = _Row(context, builder, signature.args[0], args[0], NARROW)
+        return _emit_largest(builder, row, row.load(row.address(args[1])))
+
+    return types.float64(score, types.intp), emit
 
 
 @emitted
