@@ -48,7 +48,7 @@ from vmfstream.directional.simd import NARROW
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
 _NEAR = 2**21  # bytes of dense rows, dot products and responsibilities that are worked on together
-_LEAST_ROWS = 256
+_LEAST_ROWS = 256  # that are worked on together, however many numbers they have
 _PAGE = 2**21  # bytes of a large page of memory
 
 WORTH_SHARING = 2_000_000
