@@ -183,6 +183,35 @@ def _keep_largest(r: Any, active: Any, count: int, i: int, top: Any, weight: Any
 
 
 @njit(cache=True)
+def _told(
+    i: int,
+    score: Any,
+    best: float,
+    r: Any,
+    active: Any,
+    count: int,
+    label: int,
+    threshold: float,
+    beta: float,
+    mass: float,
+    nk: Any,
+    q: Any,
+    top: Any,
+    weight: Any,
+    second: Any,
+    sure: Any,
+) -> int:
+    """Truncate the responsibilities of document i, count them, write what is told of it; return how many are left."""
+    if threshold > 0.0:
+        count = _truncate(r, active, count, label, threshold)
+    _tally(r, active, count, mass, nk, q)
+    if len(top):
+        second[i] = _two(score, best, beta, label, sure[i])
+        _keep_largest(r, active, count, i, top, weight)
+    return count
+
+
+@njit(cache=True)
 def _scatter_row(
     indices: Any,
     data: Any,
@@ -365,12 +394,9 @@ def pass_chunk(
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
             count, label[i], loglik[i] = _softmax(score, best, r, active)
-            if threshold > 0.0:
-                count = _truncate(r, active, count, label[i], threshold)
-            _tally(r, active, count, mass[i], nk, q)
-            if len(top):
-                second[i] = _two(score, best, beta, label[i], sure[i])
-                _keep_largest(r, active, count, i, top, weight)
+            count = _told(
+                i, score, best, r, active, count, label[i], threshold, beta, mass[i], nk, q, top, weight, second, sure
+            )
             for a in range(count):
                 topic[at] = active[a]
                 share[at] = mass[i] * r[active[a]]
@@ -412,12 +438,9 @@ def pass_of_dots(
             continue
         best = _score(dots[i], coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
-        if threshold > 0.0:
-            count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q)
-        if len(top):
-            second[i] = _two(score, best, beta, label[i], sure[i])
-            _keep_largest(r, active, count, i, top, weight)
+        count = _told(
+            i, score, best, r, active, count, label[i], threshold, beta, mass[i], nk, q, top, weight, second, sure
+        )
         few = count * _FEW < len(r)
         left += not few
         for a in range(count):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -83,17 +83,19 @@ class LikelihoodMixture(MixtureEstimator):
         }
         starts = 1 if warm else self._number_of_starts(self.starts)
         searched = self._searched(part, rng) if starts > 1 and self.n_init == "auto" else None
+        first, weight, at_first = part, documents.weight, options
+        if searched is not None:
+            first, weight = searched, searched.weight
+            at_first = options | {"weights": weight, "tol": max(self.tol, SEARCH_TOL)}
+        given: Iterable[str | Floats | Mixture] = (
+            [self._mixture(part.rows.dtype)]
+            if warm
+            else own_starts(self.init, first, weight, k, starts, rng, threads, axial=self.axial)
+        )
         with self._telling():
-            if warm:
-                found = self._climbed(part.rows, self._mixture(part.rows.dtype), **options)
-            elif searched is None:
-                given = own_starts(self.init, part, documents.weight, k, starts, rng, threads, axial=self.axial)
-                found = best_of(self._climbed(part.rows, start, **options) for start in given)
-            else:
-                roughly = options | {"weights": searched.weight, "tol": max(self.tol, SEARCH_TOL)}
-                given = own_starts(self.init, searched, searched.weight, k, starts, rng, threads, axial=self.axial)
-                begun = best_of(self._climbed(searched.rows, start, **roughly) for start in given)
-                found = self._climbed(part.rows, begun.mixture, **(options | {"pi": None}))
+            found = best_of(self._climbed(first.rows, start, **at_first) for start in given)
+            if searched is not None:
+                found = self._climbed(part.rows, found.mixture, **(options | {"pi": None}))
         self._keep(found, documents, part.number)
         self._fitted(documents)
         self._warn_of_empty()
