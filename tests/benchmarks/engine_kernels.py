@@ -82,8 +82,8 @@ def bare_chunk(
         loops._dot_rows(first, last, indptr, indices, data, m, dots)
         for i in range(first, last):
             best = loops._score(dots[i - first], line, zero, slope, score)
-            count, label[i], _ = loops._softmax(score, best, r, active)
-            for a in range(loops._truncate(r, active, count, label[i], 1e-3)):
+            count, label[i], _ = loops._softmax(score, best, 1e-3, r, active)
+            for a in range(count):
                 topic[at], share[at] = active[a], r[active[a]]
                 at += 1
             ends[i - low] = at

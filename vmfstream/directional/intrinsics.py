@@ -42,6 +42,16 @@ def emit_prefetch(builder: Any, address: Any, *, write: bool) -> None:
 
 
 @emitted
+def bits_set(typingctx, bits):  # type: ignore[no-untyped-def]
+    """Return how many bits are set."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), emit
+
+
+@emitted
 def lowest_bit(typingctx, bits):  # type: ignore[no-untyped-def]
     """Return the place of the lowest bit that is set; ``bits`` must not be zero."""
 

@@ -428,7 +428,7 @@ def _dense_sums(
         rows = np.ascontiguousarray(x[low : low + size])
         products, own = _dense_dots(rows, m, k, dots), resp[: len(rows)]
         mass, *told = (values[low : low + size] for values in per_row)
-        if pass_of_dots(rows, products, _empty(rows), *polynomial, *options, s, own, nk, q, mass, *told):
+        if pass_of_dots(rows, products, *polynomial, *options, s, own, nk, q, mass, *told):
             s[:k] += own[:, :k].T @ rows
             own[:] = 0.0
     return np.ascontiguousarray(s.T), nk, q

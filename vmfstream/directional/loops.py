@@ -24,23 +24,26 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from vmfstream.directional.intrinsics import lowest_bit
+from vmfstream.directional.intrinsics import bits_set, lowest_bit
 from vmfstream.directional.simd import (
     NARROW,
     WIDEST,
-    above,
     add_entry,
     add_rows,
     dot_block,
     exp_lanes,
+    keep_lanes,
     largest,
+    reaching,
     score_lanes,
+    tally_lanes,
 )
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
 
 _NEGLIGIBLE = -50.0  # a difference of log scores whose exponential does not change a double-precision sum
+_LEAST = math.exp(_NEGLIGIBLE)
 _TOGETHER = 32  # documents whose dot products are taken before they are scored: the rows of words then come steadily
 _FEW = 8  # times as many topics as are active, from which on a row is added to their sums faster than by a product
 _MANY = 5  # active topics in 16 columns from which adding the whole row is faster than adding single entries
@@ -83,42 +86,85 @@ def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any) -> float:
 
 
 @njit(cache=True)
-def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, float]:
-    """Fill r with the responsibilities of the topics that have any, listed in ``active``; others are not set.
+def _exponentials(score: Any, best: float, r: Any) -> float:
+    """Fill r with exp(score - best), 0 where that is negligible; return the sum."""
+    total = 0.0
+    for column in range(0, len(score), NARROW):
+        if reaching(score, column, best + _NEGLIGIBLE):
+            total += exp_lanes(score, column, best, 1.0, r)
+        else:
+            for t in range(column, column + NARROW):
+                r[t] = 0.0
+    return total
 
-    Returns how many they are, the topic of the largest score and log sum exp; (0, -1, 0) if the scores are not finite.
+
+@njit(cache=True)
+def _first(score: Any, best: float) -> int:
+    """Return the first topic whose score is ``best``."""
+    column = 0
+    while not reaching(score, column, best):
+        column += NARROW
+    found: int = column + lowest_bit(reaching(score, column, best))
+    return found
+
+
+@njit(cache=True)
+def _keep(r: Any, label: int, level: float) -> float:
+    """Set to 0 what is below ``level`` in r, but for its largest number, 1 at ``label``; return the sum."""
+    if level > 1.0:
+        r[:] = 0.0
+        r[label] = 1.0
+        return 1.0
+    kept = 0.0
+    for column in range(0, len(r), NARROW):
+        kept += keep_lanes(r, column, level)
+    return kept
+
+
+@njit(cache=True)
+def _count(r: Any) -> int:
+    """Return how many topics of r are kept."""
+    count = 0
+    for column in range(0, len(r), NARROW):
+        count += bits_set(reaching(r, column, _LEAST))
+    return count
+
+
+@njit(cache=True)
+def _list(r: Any, active: Any) -> int:
+    """List the topics of r that are kept in ``active``; return how many they are."""
+    count = 0
+    for column in range(0, len(r), NARROW):
+        listed = reaching(r, column, _LEAST)
+        while listed:
+            active[count] = column + lowest_bit(listed)
+            count += 1
+            listed &= listed - 1
+    return count
+
+
+@njit(cache=True)
+def _softmax(score: Any, best: float, threshold: float, r: Any, active: Any) -> tuple[int, int, float]:
+    """Fill r with the responsibilities that reach the threshold, scaled to sum to one, and list them in ``active``.
+
+    The largest one always does. Returns how many they are, the topic of the largest score and log sum exp; (0, -1, 0)
+    if the scores are not finite.
     """
     if not -math.inf < best < math.inf:
         return 0, -1, 0.0
-    count = 0
-    for column in range(0, len(score), NARROW):
-        near = above(score, column, best + _NEGLIGIBLE)
-        if near:
-            exp_lanes(score, column, best, r)
-        while near:
-            active[count] = column + lowest_bit(near)
-            count += 1
-            near &= near - 1
-    if count == 1:
-        r[active[0]] = 1.0
-        return 1, active[0], best
-    label = -1
-    total = 0.0
+    total, label = _exponentials(score, best, r), _first(score, best)
+    kept = _keep(r, label, max(threshold * total, _LEAST))
+    count = _list(r, active)
     for a in range(count):
-        t = active[a]
-        if score[t] == best and label < 0:
-            label = t
-        total += r[t]
-    for a in range(count):
-        r[active[a]] /= total
+        r[active[a]] /= kept
     return count, label, best + math.log(total)
 
 
 @njit(cache=True)
-def _two(score: Any, best: float, beta: float, label: int, sure: Any) -> int:
+def _two(score: Any, best: float, beta: float, label: int, spare: Any, sure: Any) -> int:
     """Write the two largest probabilities under softmax(beta score) to ``sure`` (2,); return the topic of the second.
 
-    -1 where there is none.
+    -1 where there is none. ``spare`` (kp,) is overwritten.
     """
     if label < 0:
         return -1
@@ -126,10 +172,8 @@ def _two(score: Any, best: float, beta: float, label: int, sure: Any) -> int:
     runner, total, second = -math.inf, 1.0, -1
     for column in range(0, len(score), NARROW):
         runner = max(runner, largest(score, column))
-        near = above(score, column, best + _NEGLIGIBLE / beta)
-        while near:
-            total += math.exp(beta * (score[column + lowest_bit(near)] - best))
-            near &= near - 1
+        if reaching(score, column, best + _NEGLIGIBLE / beta):
+            total += exp_lanes(score, column, best, beta, spare)
     if runner > -math.inf:
         second = 0
         while score[second] != runner:
@@ -138,22 +182,6 @@ def _two(score: Any, best: float, beta: float, label: int, sure: Any) -> int:
     sure[0] = 1.0 / total
     sure[1] = math.exp(beta * (runner - best)) / total
     return second
-
-
-@njit(cache=True)
-def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> int:
-    """Keep those active topics that reach the threshold, and always the largest; let them sum to one."""
-    kept = 0
-    total = 0.0
-    for a in range(count):
-        t = active[a]
-        if t == label or (r[t] >= threshold and r[t] > 0.0):
-            active[kept] = t
-            kept += 1
-            total += r[t]
-    for a in range(kept):
-        r[active[a]] /= total
-    return kept
 
 
 @njit(cache=True)
@@ -166,11 +194,11 @@ def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any) -> Non
 
 
 @njit(cache=True)
-def _keep_largest(r: Any, active: Any, count: int, i: int, top: Any, weight: Any) -> None:
-    """Write the largest responsibilities of document i, by insertion."""
+def _keep_largest(r: Any, active: Any, count: int, scale: float, i: int, top: Any, weight: Any) -> None:
+    """Write the largest responsibilities of document i, r times ``scale``, by insertion."""
     for a in range(count):
         t = active[a]
-        value = r[t]
+        value = scale * r[t]
         place = min(a, TOP)
         while place > 0 and weight[i, place - 1] < np.float32(value):
             if place < TOP:
@@ -180,35 +208,6 @@ def _keep_largest(r: Any, active: Any, count: int, i: int, top: Any, weight: Any
         if place < TOP:
             weight[i, place] = value
             top[i, place] = t
-
-
-@njit(cache=True)
-def _told(
-    i: int,
-    score: Any,
-    best: float,
-    r: Any,
-    active: Any,
-    count: int,
-    label: int,
-    threshold: float,
-    beta: float,
-    mass: float,
-    nk: Any,
-    q: Any,
-    top: Any,
-    weight: Any,
-    second: Any,
-    sure: Any,
-) -> int:
-    """Truncate the responsibilities of document i, count them, write what is told of it; return how many are left."""
-    if threshold > 0.0:
-        count = _truncate(r, active, count, label, threshold)
-    _tally(r, active, count, mass, nk, q)
-    if len(top):
-        second[i] = _two(score, best, beta, label, sure[i])
-        _keep_largest(r, active, count, i, top, weight)
-    return count
 
 
 @njit(cache=True)
@@ -280,7 +279,7 @@ def posterior_chunk(
             if _is_empty(data, indptr[i], indptr[i + 1]):
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
-            count, label[i], loglik[i] = _softmax(score, best, r, active)
+            count, label[i], loglik[i] = _softmax(score, best, 0.0, r, active)
             for a in range(count):
                 resp[i, active[a]] = r[active[a]]
 
@@ -312,8 +311,8 @@ def label_chunk(
             if _is_empty(data, indptr[i], indptr[i + 1]):
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
-            _, label[i], loglik[i] = _softmax(score, best, r, active)
-            _two(score, best, beta, label[i], two)
+            _, label[i], loglik[i] = _softmax(score, best, 1.0, r, active)
+            _two(score, best, beta, label[i], r, two)
             sure[i] = two[0]
 
 
@@ -328,8 +327,8 @@ def label_of_dots(
         if empty[i]:
             continue
         best = _score(dots[i], coef, centre, slope, score)
-        _, label[i], loglik[i] = _softmax(score, best, r, active)
-        _two(score, best, beta, label[i], two)
+        _, label[i], loglik[i] = _softmax(score, best, 1.0, r, active)
+        _two(score, best, beta, label[i], r, two)
         sure[i] = two[0]
 
 
@@ -343,7 +342,7 @@ def posterior_of_dots(
         if empty[i]:
             continue
         best = _score(dots[i], coef, centre, slope, score)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        count, label[i], loglik[i] = _softmax(score, best, 0.0, r, active)
         for a in range(count):
             resp[i, active[a]] = r[active[a]]
 
@@ -383,6 +382,7 @@ def pass_chunk(
     kp = m.shape[1]
     dots = np.empty((_TOGETHER, kp), m.dtype)
     score, r, active = _scratch(kp)
+    spare = np.empty(kp)
     at = low * kp
     for first in range(low, high, _TOGETHER):
         last = min(first + _TOGETHER, high)
@@ -393,10 +393,11 @@ def pass_chunk(
             if _is_empty(data, start, stop):
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
-            count, label[i], loglik[i] = _softmax(score, best, r, active)
-            count = _told(
-                i, score, best, r, active, count, label[i], threshold, beta, mass[i], nk, q, top, weight, second, sure
-            )
+            count, label[i], loglik[i] = _softmax(score, best, threshold, r, active)
+            _tally(r, active, count, mass[i], nk, q)
+            if len(top):
+                second[i] = _two(score, best, beta, label[i], spare, sure[i])
+                _keep_largest(r, active, count, 1.0, i, top, weight)
             for a in range(count):
                 topic[at] = active[a]
                 share[at] = mass[i] * r[active[a]]
@@ -409,7 +410,6 @@ def pass_chunk(
 def pass_of_dots(
     x: Any,
     dots: Any,
-    empty: Any,
     coef: Any,
     centre: Any,
     slope: Any,
@@ -432,26 +432,33 @@ def pass_of_dots(
     These are added to ``s`` (kp, d). Of the others the responsibilities are written to ``resp``; returns how many.
     """
     score, r, active = _scratch(coef.shape[1])
-    share, left = np.zeros(1, s.dtype), 0
+    kp, spare, share, left = len(r), np.empty(len(r)), np.zeros(1, s.dtype), 0
     for i in range(dots.shape[0]):
-        if empty[i]:
+        if _is_empty(x[i], 0, x.shape[1]):
             continue
         best = _score(dots[i], coef, centre, slope, score)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        count = _told(
-            i, score, best, r, active, count, label[i], threshold, beta, mass[i], nk, q, top, weight, second, sure
-        )
-        few = count * _FEW < len(r)
-        left += not few
-        for a in range(count):
-            t = active[a]
-            share[0] = mass[i] * r[t]
-            value = share[0]  # of the type of s
-            if few:
+        if not -math.inf < best < math.inf:
+            continue
+        total = _exponentials(score, best, r)
+        label[i], loglik[i] = _first(score, best), best + math.log(total)
+        kept = _keep(r, label[i], max(threshold * total, _LEAST))
+        few = _count(r) * _FEW < kp
+        count = _list(r, active) if few or len(top) else 0
+        if len(top):
+            second[i] = _two(score, best, beta, label[i], spare, sure[i])
+            _keep_largest(r, active, count, 1.0 / kept, i, top, weight)
+        for column in range(0, kp, NARROW):
+            tally_lanes(r, column, mass[i] / kept, nk, q)
+        if few:
+            for a in range(count):
+                share[0] = r[active[a]]
+                value = share[0]  # of the type of s
                 for j in range(x.shape[1]):
-                    s[t, j] += value * x[i, j]
-            else:
-                resp[i, t] = value
+                    s[active[a], j] += value * x[i, j]
+        else:
+            left += 1
+            for t in range(kp):
+                resp[i, t] = r[t]
     return left
 
 

@@ -266,12 +266,12 @@ def largest(typingctx, score, column):  # type: ignore[no-untyped-def]
 
 
 @emitted
-def above(typingctx, score, column, level):  # type: ignore[no-untyped-def]
-    """Return which of `NARROW` scores from ``column`` of ``score`` on are above ``level``, as bits of a number."""
+def reaching(typingctx, score, column, level):  # type: ignore[no-untyped-def]
+    """Return which of `NARROW` scores from ``column`` of ``score`` on are at least ``level``, as bits of a number."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         row = _Row(context, builder, signature.args[0], args[0], NARROW)
-        found = builder.fcmp_ordered(">", row.load(row.address(args[1])), row.spread(args[2]))
+        found = builder.fcmp_ordered(">=", row.load(row.address(args[1])), row.spread(args[2]))
         return builder.zext(builder.bitcast(found, ir.IntType(NARROW)), ir.IntType(64))
 
     return types.int64(score, types.intp, types.float64), emit
@@ -284,16 +284,16 @@ _TERMS = tuple(1.0 / math.factorial(power) for power in range(14))  # up to |r| 
 
 
 @emitted
-def exp_lanes(typingctx, score, column, best, out):  # type: ignore[no-untyped-def]
-    """out[column : column + NARROW] = exp(score[column : column + NARROW] - best), to the last digits.
+def exp_lanes(typingctx, score, column, best, beta, out):  # type: ignore[no-untyped-def]
+    """out[column : column + NARROW] = exp(beta (score[column : column + NARROW] - best)), to the last digits.
 
-    ``score`` and ``out`` are (kp,) in double precision. No score is above ``best``; those more than 600 below count as
-    600 below.
+    Returns their sum. ``score`` and ``out`` are (kp,) in double precision. No score is above ``best``; exponents below
+    -600 count as -600.
     """
 
     # exp(d) = 2^n exp(d - n log 2), a Taylor polynomial; n = round(d / log 2) are the last bits of d / log 2 + 1.5 2^52
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        source, target = (_Row(context, builder, signature.args[at], args[at], NARROW) for at in (0, 3))
+        source, target = (_Row(context, builder, signature.args[at], args[at], NARROW) for at in (0, 4))
         whole = ir.VectorType(ir.IntType(64), NARROW)
 
         def spread(value: float) -> Any:
@@ -303,6 +303,7 @@ def exp_lanes(typingctx, score, column, best, out):  # type: ignore[no-untyped-d
             return builder.fadd(builder.fmul(a, b, flags=_FUSE), c, flags=_FUSE)
 
         behind = builder.fsub(source.load(source.address(args[1])), source.spread(args[2]))
+        behind = builder.fmul(behind, source.spread(args[3]))
         known = builder.fcmp_ordered(">", behind, spread(-600.0))
         behind = builder.select(known, behind, spread(-600.0))
         shifted = fused(behind, spread(1.0 / math.log(2.0)), spread(_TO_INTEGER))
@@ -313,7 +314,53 @@ def exp_lanes(typingctx, score, column, best, out):  # type: ignore[no-untyped-d
             found = fused(found, rest, spread(term))
         exponent = builder.add(builder.bitcast(shifted, whole), ir.Constant(whole, [1023] * NARROW))
         scale = builder.bitcast(builder.shl(exponent, ir.Constant(whole, [52] * NARROW)), source.vector)
-        target.store(builder.fmul(found, scale), target.address(args[1]))
+        found = builder.fmul(found, scale)
+        target.store(found, target.address(args[1]))
+        return _emit_sum_of_lanes(builder, found)
+
+    return types.float64(score, types.intp, types.float64, types.float64, out), emit
+
+
+@emitted
+def keep_lanes(typingctx, r, column, level):  # type: ignore[no-untyped-def]
+    """Set those of `NARROW` numbers from ``column`` of ``r`` (kp,) on to 0 that are below ``level``; return the sum."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        row = _Row(context, builder, signature.args[0], args[0], NARROW)
+        place = row.address(args[1])
+        values = row.load(place)
+        kept = builder.fcmp_ordered(">=", values, row.spread(args[2]))
+        values = builder.select(kept, values, ir.Constant(row.vector, None))
+        row.store(values, place)
+        return _emit_sum_of_lanes(builder, values)
+
+    return types.float64(r, types.intp, types.float64), emit
+
+
+@emitted
+def tally_lanes(typingctx, r, column, mass, nk, q):  # type: ignore[no-untyped-def]
+    """Multiply `NARROW` numbers from ``column`` of ``r`` on by ``mass``; add them to ``nk``, their squares to ``q``.
+
+    All three are (kp,) in double precision.
+    """
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        source, sums, squares = (_Row(context, builder, signature.args[at], args[at], NARROW) for at in (0, 3, 4))
+        values = builder.fmul(source.load(source.address(args[1])), source.spread(args[2]))
+        source.store(values, source.address(args[1]))
+        for row, added in ((sums, values), (squares, builder.fmul(values, values))):
+            row.store(builder.fadd(row.load(row.address(args[1])), added, flags=_FUSE), row.address(args[1]))
         return context.get_dummy_value()
 
-    return types.void(score, types.intp, types.float64, out), emit
+    return types.void(r, types.intp, types.float64, nk, q), emit
+
+
+def _emit_sum_of_lanes(builder: Any, values: Any) -> Any:
+    """Emit the sum of a vector's lanes, one half added to the other: in the same order on every machine."""
+    index, width = ir.IntType(32), values.type.count
+    while width > 1:
+        width //= 2
+        halves = (ir.Constant(ir.VectorType(index, width), list(range(at, at + width))) for at in (0, width))
+        first, second = (builder.shuffle_vector(values, values, half) for half in halves)
+        values = builder.fadd(first, second)
+    return builder.extract_element(values, ir.Constant(index, 0))

@@ -248,10 +248,12 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
     n_iter_: int
     converged_: bool
 
-    def _keep(self, run: FitRun, documents: FitInput, number: NDArray[np.int64]) -> None:
+    def _keep(
+        self, run: FitRun, documents: FitInput, number: NDArray[np.int64], before: NDArray[np.float64] | None = None
+    ) -> None:
         """Take the fitted attributes from a run; ``number`` (N,) says which of its rows the documents are, or -1.
 
-        Components without rows become the last ones.
+        Components without rows become the last ones. ``before`` are objectives of sweeps that led to the run.
         """
         order = occupied_first(run.labels, self.n_components)
         self.weights_ = run.mixture.pi[order]
@@ -263,9 +265,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
         others = ~taking_part & ~documents.empty
         if others.any():
             self.labels_[others] = self._labels(documents.rows[others], documents.empty[others])
-        self.lower_bounds_ = run.trace
+        self.lower_bounds_ = run.trace if before is None else np.append(before, run.trace)
         self.lower_bound_ = float(run.trace[-1])
-        self.n_iter_ = run.n_iter
+        self.n_iter_ = len(self.lower_bounds_) - 1
         self.converged_ = run.converged
 
     def _per_row(self, bounds: NDArray[np.float64]) -> NDArray[np.float64]:

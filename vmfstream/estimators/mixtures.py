@@ -56,7 +56,8 @@ class VMFMixture(LikelihoodMixture):
     n_init : int or "auto"
         Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 3, or 1 where ``init`` is an array.
         Of many rows, at least 200 for every component, 40 for every column and 4,000 in all, ``auto`` fits the starts
-        to half of these numbers, drawn at random, and goes on from the best with all rows, not annealed again.
+        to half of these numbers, drawn at random, and goes on from the best with all rows, not annealed again. Dense
+        rows of double precision are fitted in single precision first (a copy), then in their own.
     max_iter : int
         Largest number of sweeps at full temperature; the first five of own concentrations, which still share one, are
         part of the start and do not count.

@@ -166,6 +166,21 @@ def test_threshold_limits(sparse: bool) -> None:
     np.testing.assert_array_equal(hard.q, counts)
 
 
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_threshold_decides_between_equal_topics(sparse: bool) -> None:
+    """Up to a half both have half of a document; above, the first has all of it."""
+    x, m, coef, *rest = Case(40, np.float64, sparse=sparse).arguments
+    m, coef = m.copy(), coef.copy()
+    m[:, 25], coef[:, 25] = m[:, 3], coef[:, 3]
+    coef[0, [3, 25]] += 100.0
+    n = kernels.posterior_accumulate(x, m, coef, *rest, threshold=0.0).nk.sum()
+    for threshold, shares in ((1e-3, [0.5, 0.5]), (0.5, [0.5, 0.5]), (0.51, [1.0, 0.0]), (1.0, [1.0, 0.0])):
+        found = kernels.posterior_accumulate(x, m, coef, *rest, threshold=threshold)
+        np.testing.assert_array_equal(found.label[found.label >= 0], 3)
+        np.testing.assert_array_equal(found.nk[[3, 25]], np.multiply(shares, n))
+        assert not np.delete(found.nk, [3, 25]).any()
+
+
 @pytest.mark.parametrize(("sparse", "threads"), [(True, 1), (True, 2), (False, 1)])
 def test_mass_repeats_documents(sparse: bool, threads: int) -> None:
     case = Case(5, sparse=sparse)
@@ -422,9 +437,8 @@ def test_sums_alone_are_those_of_a_whole_pass(k: int, dtype: type, sparse: bool,
 
 
 @njit
-def exponentials(score: Any, best: float, out: Any) -> None:
-    for column in range(0, len(score), simd.NARROW):
-        simd.exp_lanes(score, column, best, out)
+def exponentials(score: Any, best: float, beta: float, out: Any) -> Any:
+    return [simd.exp_lanes(score, column, best, beta, out) for column in range(0, len(score), simd.NARROW)]
 
 
 def test_exponentials_are_exact_to_the_last_digits() -> None:
@@ -432,12 +446,14 @@ def test_exponentials_are_exact_to_the_last_digits() -> None:
     score = np.concatenate([-rng.uniform(0, 60, 800), -rng.uniform(0, 1, 400), -(10.0 ** rng.uniform(-20, 1, 400))])
     best = 3.0
     out = np.empty_like(score)
-    exponentials(best + score, best, out)
-    behind = (best + score) - best
-    with mpmath.workdps(40):
-        exact = np.array([float(mpmath.exp(mpmath.mpf(float(value)))) for value in behind])
-    np.testing.assert_allclose(out, exact, rtol=2 * np.finfo(np.float64).eps, atol=0.0)
-    exponentials(np.full(16, best), best, out[:16])
+    for beta in (1.0, 0.3, 7.0):
+        sums = exponentials(best + score, best, beta, out)
+        behind = beta * ((best + score) - best)
+        with mpmath.workdps(40):
+            exact = np.array([float(mpmath.exp(mpmath.mpf(float(value)))) for value in behind])
+        np.testing.assert_allclose(out, exact, rtol=2 * np.finfo(np.float64).eps, atol=0.0)
+        np.testing.assert_allclose(sums, exact.reshape(-1, 16).sum(axis=1), rtol=1e-15)
+    assert exponentials(np.full(16, best), best, 1.0, out[:16]) == [16.0]
     assert (out[:16] == 1.0).all()
-    exponentials(np.append(np.full(8, -np.inf), np.full(8, -1e308)), best, out[:16])
+    exponentials(np.append(np.full(8, -np.inf), np.full(8, -1e308)), best, 1.0, out[:16])
     assert ((out[:16] >= 0) & (out[:16] < 1e-200)).all()

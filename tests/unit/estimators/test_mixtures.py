@@ -313,6 +313,33 @@ def test_starts_compete_in_a_sample_of_many_rows() -> None:
     assert model.lower_bounds_[0] == pytest.approx(model.lower_bound_, abs=0.05)  # weights_init is for the starts only
 
 
+def test_many_rows_of_double_precision_are_fitted_in_single_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    x = vmf_rows(rng, np.eye(20)[:5], rng.integers(5, size=5000), 0.8)
+    fits: list[tuple[type, int]] = []
+    climbed = VMFMixture._climbed
+
+    def told(self: Any, rows: Any, *start: Any, **options: Any) -> Any:
+        found = climbed(self, rows, *start, **options)
+        fits.append((rows.dtype.type, len(found.trace) - 1))
+        return found
+
+    monkeypatch.setattr(VMFMixture, "_climbed", told)
+    model = VMFMixture(5, tol=1e-6, random_state=0).fit(x)
+    (coarse, swept), (fine, more) = fits[-2:]
+    assert (coarse, fine) == (np.float32, np.float64)
+    assert swept > more
+    assert model.n_iter_ == swept + more == len(model.lower_bounds_) - 1
+    again = VMFMixture(5, init=model.means_, weights_init=model.weights_, anneal=False, tol=1e-6, random_state=0).fit(x)
+    assert again.lower_bound_ == pytest.approx(model.lower_bound_, abs=1e-5)
+    for steps in (1, 2, 3):
+        with pytest.warns(ConvergenceWarning):
+            short = VMFMixture(5, max_iter=steps, tol=1e-12, random_state=0).fit(x)
+        assert short.n_iter_ == steps == len(short.lower_bounds_) - 1
+        assert fits[-1][0] is np.float64
+        assert fits[-1][1] >= 1
+
+
 def test_rows_are_drawn_by_their_weights() -> None:
     rng = np.random.default_rng(1)
     labels = rng.integers(4, size=5000)
