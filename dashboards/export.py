@@ -16,7 +16,7 @@ from vmfstream.dashboards.page.markup import exported
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure
 from vmfstream.dashboards.rows.merged import rows_of_page
-from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, readings_of, slices_per_date
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, at_once, readings_of, slices_per_date
 from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
 from vmfstream.folders import write_file
@@ -74,7 +74,9 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     """Build the page from rows; see `export_page`."""
     if not max_mb > 0:
         raise ValueError(f"max_mb must be positive, got {max_mb}")
-    snapshot = CachedRows(rows_of_page(rows))
+    with at_once(rows):
+        snapshot = CachedRows(rows_of_page(rows))
+        snapshot.read_ahead()
     drawings = Drawings(snapshot)
     opening = initial_measure(history_of(snapshot, readings_of(snapshot)[0]))
     plans = _plans(opening, listed=bool(len(snapshot.listed_counts().slice)))

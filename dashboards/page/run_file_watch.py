@@ -26,7 +26,7 @@ from vmfstream.dashboards.page.document_lists import answer
 from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.merged import rows_of_page
-from vmfstream.dashboards.rows.run_rows import CachedRows, readings_of
+from vmfstream.dashboards.rows.run_rows import CachedRows, at_once, readings_of
 from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
 from vmfstream.runfile.queries import OpenSliceCounts, Reader, RunStatus
@@ -68,8 +68,9 @@ class RunFileCopy:
         with self._lock:
             if self._opening is None:
                 table = ArrayTable()
-                data = page_data(self.rows, replace(self.plan(), listed=0), table) | {"stamp": self.stamp}
-                first = {key: table.with_references(self.drawings.figure(key)) for key in self._first(data["open"])}
+                with at_once(self.rows):
+                    data = page_data(self.rows, replace(self.plan(), listed=0), table) | {"stamp": self.stamp}
+                    first = {key: table.with_references(self.drawings.figure(key)) for key in self._first(data["open"])}
                 self._opening = for_json(data | {"arrays": table.entries}), for_json(first)
             return self._opening
 

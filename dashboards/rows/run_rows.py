@@ -149,12 +149,13 @@ def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Ca
 class CachedRows:
     """Rows of a run file with every query made once, so that all views of a page agree.
 
-    ``layout`` is the layout of earlier pages of a growing run file.
+    ``layout`` is the layout of earlier pages of a growing run file; ``read`` says whether what a page needs is here.
     """
 
     def __init__(self, rows: RunRows, layout: StableLayout | None = None) -> None:
         self.rows = rows
         self.layout = layout
+        self.read = False
         self._known: dict[Hashable, Any] = {}
 
     meta = _once(RunRows.meta)
@@ -181,6 +182,20 @@ class CachedRows:
     snapshot_topics = _once(RunRows.snapshot_topics)
     snapshot_words = _once(RunRows.snapshot_words)
 
+    def read_ahead(self) -> None:
+        """Make the queries of a page from one moment of the run file, which is opened once for all of them."""
+        with at_once(self):
+            for question in (
+                *(self.meta, self.slices, self.events, self.topic_names, self.pinned_topics, self.names),
+                *(self.epochs, self.rejections, self.quality, self.representative, self.listed_counts),
+                *(self.stories, self.story_words, self.story_documents, self.snapshots),
+            ):
+                question()
+            for reading in readings_of(self):
+                for question_of_reading in (self.topics, self.word_codes, self.angles, self.sketches):
+                    question_of_reading(reading)
+        self.read = True
+
     def once(self, key: Hashable, compute: Callable[[], R]) -> R:
         """Compute a value the first time and return the kept one afterwards."""
         if key not in self._known:
@@ -191,6 +206,8 @@ class CachedRows:
 
 def at_once(rows: RunRows) -> AbstractContextManager[None]:
     """Answer the queries made inside from one moment of the run file, if the rows come from one."""
+    if isinstance(rows, CachedRows) and rows.read:
+        return nullcontext()
     inner = rows.rows if isinstance(rows, CachedRows) else rows
     together: Callable[[], AbstractContextManager[None]] = getattr(inner, "at_once", nullcontext)
     return together()

@@ -101,9 +101,7 @@ def conclude(
     typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished:
         typer.echo(_topics_found(engine.state.model, topics, engine.documents))
-    for line in _at_the_end(run_file) if engine.finished and engine.epoch else ():
-        typer.echo(line)
-    wrong = list(_wrong_input(run_file, late, rejected)) if engine.epoch else []
+    wrong = _told_at_the_end(run_file, engine.finished, late, rejected) if engine.epoch else []
     if page is not None and engine.epoch:
         write_page(run_file, page)
     if not engine.finished and engine.epoch:
@@ -116,16 +114,34 @@ def conclude(
         raise typer.Exit(WRONG_INPUT)
 
 
-def _at_the_end(run_file: Path) -> Iterator[str]:
-    """Give names that came after the last slice had ended; say which decisions wait, and that slices are few, if so."""
-    from vmfstream.runfile.decide import give_waiting_names
+def _told_at_the_end(run_file: Path, finished: bool, most_late: float, most_rejected: float) -> list[str]:
+    """Give names that came after the last slice had ended; print which decisions wait and what is odd about the input.
 
-    if waiting := give_waiting_names(run_file):
-        yield (
+    Returns what is above its limit.
+    """
+    from vmfstream.cli.diagnosis import told_of_input
+    from vmfstream.runfile.decide import give_waiting_names
+    from vmfstream.runfile.queries import Reader
+
+    if finished and (waiting := give_waiting_names(run_file)):
+        typer.echo(
             f"{counted(waiting, 'decision')} came after the last slice had ended, and wait for a run that goes on with "
             f"this file: vmfstream topic {run_file}"
         )
-    yield from told_of_slices(run_file)
+    reader = Reader(run_file)
+    with reader.at_once():
+        told = [*(told_of_slices(reader) if finished else ()), *told_of_input(reader)]
+        counts = reader.counts()
+    for line in told:
+        typer.echo(line)
+    wrong = []
+    if counts.late_share > most_late:
+        wrong.append(f"{counts.late_share:.1%} of the documents were late, more than --max-late {most_late:g}")
+    if counts.rejected_share > most_rejected:
+        wrong.append(
+            f"{counts.rejected_share:.1%} of the messages were rejected, more than --max-rejected {most_rejected:g}"
+        )
+    return wrong
 
 
 def _topics_found(model: Model, most: int, documents: int) -> str:
@@ -143,22 +159,6 @@ def _topics_found(model: Model, most: int, documents: int) -> str:
     if found > most:  # dormant ones keep their numbers
         return f"topics: {found:,}, {active:,} of them active"
     return f"topics: {found:,} of at most {most:,}"
-
-
-def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iterator[str]:
-    """Print why messages were rejected and how many documents were late; yield what is above its limit."""
-    from vmfstream.cli.diagnosis import told_of_input
-    from vmfstream.runfile.queries import Reader
-
-    reader = Reader(run_file)
-    with reader.at_once():
-        counts, told = reader.counts(), list(told_of_input(reader))
-    for line in told:
-        typer.echo(line)
-    if counts.late_share > most_late:
-        yield f"{counts.late_share:.1%} of the documents were late, more than --max-late {most_late:g}"
-    if counts.rejected_share > most_rejected:
-        yield f"{counts.rejected_share:.1%} of the messages were rejected, more than --max-rejected {most_rejected:g}"
 
 
 def write_page(run_file: Path, page: Path, max_mb: float = 8.0, *, paper: Paper | None = None) -> None:

@@ -160,13 +160,9 @@ _LONGER = {
 }
 
 
-def told_of_slices(run_file: Path) -> Iterator[str]:
+def told_of_slices(reader: Reader) -> Iterator[str]:
     """Say what to do if a run that ended has slices that are too long or too short, or some far from all others."""
-    from vmfstream.runfile.queries import Reader
-
-    reader = Reader(run_file)
-    with reader.at_once():
-        slices, length = reader.slices(), reader.meta().get("slices", "")
+    slices, length = reader.slices(), reader.meta().get("slices", "")
     yield from told_of_far_slices(slices)
     found, documents = int((slices.n > 0).sum()), int(slices.n.sum())
     if 0 < found <= FEW_SLICES and documents >= MANY_DOCUMENTS:

@@ -508,7 +508,8 @@ def follow(
             batches = RangedBatches(source, codec, cut, settings.encoder, executor)
         _check_memory(settings)
         made = source, settings.encoder(), settings.new_model(), store, cut, batches
-        engine = Engine(*made, resumed=checkpoint, seeding=settings.seeding(), namer=namer)
+        fresh = checkpoint is None
+        engine = Engine(*made, resumed=checkpoint, fresh=fresh, seeding=settings.seeding(), namer=namer)
         stack.enter_context(tuned_runtime())
         engine.run(observe, stop)
         if namer is not None:

@@ -45,12 +45,14 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     frame = _chosen(everything)
     place = {story: i for i, story in enumerate(frame.story.tolist())}
     words: list[list[str]] = [[] for _ in place]
-    named = rows.story_words(WORDS)
+    named = rows.story_words()
+    named = kept(named, named.rank <= WORDS)
     for story, word in zip(named.story.tolist(), named.word.tolist(), strict=True):
         if story in place:
             words[place[story]].append(clean(str(word)))
     documents: list[list[list[str]]] = [[] for _ in place]
-    best = rows.story_documents(DOCUMENTS)
+    best = rows.story_documents()
+    best = kept(best, best.rank <= DOCUMENTS)
     for story, title, address in zip(best.story.tolist(), best.title.tolist(), best.id.tolist(), strict=True):
         if story in place:
             safe = address if address.startswith(("https://", "http://")) else ""

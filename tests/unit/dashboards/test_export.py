@@ -18,14 +18,18 @@ from tests.tiers import all_but, first_of
 from tests.unit.dashboards.fakes import gazette, with_stories
 from tests.unit.dashboards.test_views import HOSTILE, LOGS
 from tests.unit.dashboards.written import write_run_file
+from vmfstream.dashboards import export
 from vmfstream.dashboards.export import ExportReport, build_page, export_page
 from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
 from vmfstream.dashboards.page.compression import compressed_script
+from vmfstream.dashboards.page.drawings import Drawings
 from vmfstream.dashboards.page.script import asset, modules, script
 from vmfstream.dashboards.rows.history import read_history
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
+from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.errors import InputError
+from vmfstream.runfile import connection
 from vmfstream.runfile.queries import kept
 
 _PYTHON = re.compile(r'PAGE\["(\w+)"\]')
@@ -39,6 +43,29 @@ def exported() -> tuple[str, ExportReport]:
 @pytest.fixture(scope="module")
 def page(exported: tuple[str, ExportReport]) -> str:
     return exported[0]
+
+
+@pytest.mark.parametrize("most", [100, 3], ids=["as they are", "merged"])
+def test_a_page_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """The run file is opened once to look at its format and once to be read; it is free when drawing begins."""
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=7, topics=3)).resolve()
+    steps: list[str] = []
+    opened = connection._open
+
+    def opening(path: Path, *given: Any) -> Any:
+        steps.append("opened")
+        return opened(path, *given)
+
+    def drawings(rows: Any) -> Drawings:
+        steps.append(f"drawn while {connection._open_here[run_file]} have it open")
+        return Drawings(rows)
+
+    monkeypatch.setattr(connection, "_open", opening)
+    monkeypatch.setattr(export, "Drawings", drawings)
+    monkeypatch.setattr(export, "rows_of_page", lambda rows: rows_of_page(rows, most))
+    report = export_page(run_file, tmp_path / "page.html")
+    assert steps == ["opened", "opened", "drawn while 0 have it open"]
+    assert report.per == (1 if most == 100 else 3)
 
 
 @pytest.mark.thorough

@@ -97,6 +97,7 @@ class Engine:
         batches: Batches,
         hooks: Sequence[SliceHook] = (),
         resumed: Checkpoint | None = None,
+        fresh: bool = False,
         seeding: Seeding | None = None,
         namer: BackgroundNamer | None = None,
     ) -> None:
@@ -108,7 +109,7 @@ class Engine:
         self._clock = StageClock()
         self._epoch = self._committed = self._topics = 0
         self.finished = False
-        checkpoint = store.resume() if resumed is None else resumed
+        checkpoint = store.resume() if resumed is None and not fresh else resumed
         if checkpoint is not None:
             self._restore(checkpoint)
             if resumed is None:
