@@ -12,6 +12,7 @@ from vmfstream.replay.papers.gopal_yang_data import COLLECTIONS, dated
 from vmfstream.replay.papers.gopal_yang_fits import fitted
 from vmfstream.replay.papers.gopal_yang_rivals import CTM, DATA, DTM, SWEEPS, rival_topics_once, rivals_given
 from vmfstream.replay.papers.shown import Axes, Cell, Series, Shown, Table
+from vmfstream.replay.papers.topic_models import WHERE_INSTALLED
 from vmfstream.replay.papers.work import Done, Result, Task
 
 FOLLOWED = ("NIPS abstracts", "NIPS papers")
@@ -21,9 +22,9 @@ BONDS: tuple[float | str, ...] = ("auto", 0.8)
 
 _RIVALS = (
     f"The paper names dynamic (DTM) and correlated (CTM) topic models and compares with neither: here are tomotopy's, "
-    f"{SWEEPS[DTM]} and {SWEEPS[CTM]} sweeps with its defaults, where it is installed (empty otherwise); CTM knows no "
-    f"years. Their strongest words are frequent ones, those of ours are weighted by rarity, which NPMI rewards. The "
-    f"topic shown of each model is the one with most of the printed words."
+    f"{SWEEPS[DTM]} and {SWEEPS[CTM]} sweeps with its defaults, {WHERE_INSTALLED}; CTM knows no years. Their "
+    "strongest words are frequent ones, those of ours are weighted by rarity, which NPMI rewards. The topic shown of "
+    "each model is the one with most of the printed words."
 )
 
 TOP = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from vmfstream.replay.papers.nguyen_pictures import (
     pictures_once,
     rival_once,
 )
+from vmfstream.replay.papers.nguyen_rivals import HDP, HDP_START, LDA, hdp_letters_once, lda_letters_once
 from vmfstream.replay.papers.shown import (
     Axes,
     Cell,
@@ -50,7 +52,7 @@ from vmfstream.replay.papers.shown import (
     mean_and_spread,
     placed,
 )
-from vmfstream.replay.papers.topic_models import installed
+from vmfstream.replay.papers.topic_models import WHERE_INSTALLED, installed
 from vmfstream.replay.papers.work import Done, Task
 
 __all__ = ["PAPER"]
@@ -59,7 +61,7 @@ PERPLEXITY = {WITHOUT: (1583.2, "19, 61"), "titles": (1393.4, "32, 80"), "author
 PERPLEXITY["timestamp"] = (984.7, "15, 95")
 """Table 1, NIPS: perplexity, clusters and topics by context."""
 
-HDP = (1922.1, "-, 108")
+HDP_PERPLEXITY = (1922.1, "-, 108")
 
 PICTURES = {WITHOUT: 162.74, WITH: 152.32}
 """Table 2: perplexity on NUS-WIDE."""
@@ -82,17 +84,22 @@ WHOLE, PART = 0, 50
 def _letter_tasks(effort: Effort) -> list[Task]:
     rows = (WITH, WITHOUT, IMAGES)
     tasks = [Task(letters_once, {"context": name, "seed": seed}) for name in rows for seed in effort.seeds()]
+    tasks += [Task(lda_letters_once, {"topics": len(LETTERS), "seed": seed}) for seed in effort.seeds()]
+    tasks += [Task(hdp_letters_once, {"version": installed(), "seed": seed}) for seed in effort.seeds()]
     return tasks + [Task(wander_once, {"start": name, "seed": effort.seed}) for name in (TRUTH, RANDOM)]
 
 
 def _show_letters(done: Done) -> Shown:
     printed = {"clusters": len(SENTENCE), "topics": len(LETTERS)}
-    cells = []
-    for row in (WITH, WITHOUT, IMAGES):
-        for column in ("clusters", "topics", "different topics", "letters", "nmi", "perplexity"):
-            paper = printed.get(column) if row != WITHOUT else None
-            if (values := done.values(column, context=row))[0] is not None:
-                cells.append(Cell(row, column, paper, *mean_and_spread(values)))
+    papers = {WITH: printed, IMAGES: printed, LDA: {"topics": len(LETTERS)}}
+    rows: dict[str, dict[str, Any]] = {name: {"context": name} for name in (WITH, WITHOUT, IMAGES)}
+    rows |= {LDA: {"topics": len(LETTERS)}, HDP: {"version": installed()}}
+    cells = [
+        _averaged(row, column, papers.get(row, {}).get(column), [found.get(column) for found in done.where(**given)])
+        for row, given in rows.items()
+        for column in ("clusters", "topics", "different topics", "letters", "nmi", "perplexity")
+    ]
+    drawn = {row: done.where(**rows[row])[0]["pictures"] for row in (IMAGES, WITH, LDA, HDP)}
     return Shown(
         "simulation",
         "Letters of INTERNATIONAL CONFERENCE MACHINE LEARNING (Fig. 2)",
@@ -112,15 +119,18 @@ def _show_letters(done: Done) -> Shown:
             "drawn pixels are not von Mises-Fisher, and a chain parts letters of those on and on, to densities far "
             "above that of the true letters.",
             f"Chains of {_sweeps(LETTER_CHAIN)} sweeps; the paper's of 100. Letters and variances are ours.",
+            f"LDA: scikit-learn's with its defaults, told the number of topics as in the paper. HDP: {sum(HDP_SWEEPS)} "
+            f"sweeps of tomotopy's HDPModel from {HDP_START} topics, {WHERE_INSTALLED}. Both see the pixels alone and "
+            "make no clusters of documents; their perplexity is estimated as that of MC2 is. The paper shows their "
+            "topics as pictures only, and reports that they confuse letters that overlap.",
         ),
-        images=tuple(_drawn(row, done) for row in (IMAGES, WITH)),
+        images=tuple(_drawn(row, pictures) for row, pictures in drawn.items() if pictures),
     )
 
 
-def _drawn(row: str, done: Done) -> Images:
-    """Draw the topics of the first chain as pictures."""
-    pictures = done.where(context=row)[0]["pictures"]
-    title = f"{row}: topics of the first chain, named after the letters that they are most like"
+def _drawn(row: str, pictures: list[Any]) -> Images:
+    """Draw the topics of the first fit as pictures."""
+    title = f"{row}: topics of the first fit, named after the letters that they are most like"
     return Images(title, tuple(Image(name, tuple(map(tuple, pixels))) for name, pixels in pictures))
 
 
@@ -156,11 +166,11 @@ def _show_table1(done: Done) -> Shown:
 def _perplexities(done: Done, words: int, *, printed: bool = True) -> tuple[Cell, ...]:
     hdp = done.where(words=words, version=installed())[0]
     without = done.where(words=words, context=WITHOUT)[0]
-    rows = {"HDP": HDP} | {f"MC2, {name}": numbers for name, numbers in PERPLEXITY.items()}
+    rows = {HDP: HDP_PERPLEXITY} | {f"MC2, {name}": numbers for name, numbers in PERPLEXITY.items()}
     cells = []
     for row, (perplexity, numbers) in rows.items():
         context = row.removeprefix("MC2, ")
-        found = hdp if row == "HDP" else done.where(words=words, context=context)[0]
+        found = hdp if row == HDP else done.where(words=words, context=context)[0]
         counts: Value = None
         if found["topics"] is not None:
             counts = f"{found.get('clusters', '-')}, {found['topics']}"
@@ -197,7 +207,7 @@ NIPS_NOTES = (
     "without them. What is printed for authors and for years is more: no chain that has mixed can gain as much.",
     f"MC2: {_sweeps(PAPER_CHAIN)} sweeps after {PAPER_CHAIN['settle']} over topics alone (parts: "
     f"{_sweeps(PART_CHAIN)} after {PART_CHAIN['settle']}), every paper first a cluster by itself. {PRINTED_CHAIN}. "
-    f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, where it is installed, judged by the same functions.",
+    f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, {WHERE_INSTALLED}, judged by the same functions.",
     "Papers of a thousand words hardly share weights of topics, so that nearly every one becomes a cluster by itself: "
     "MC2 is an HDP then, and a context, of which each cluster has one, says nothing about words. A chain that starts "
     "from 20 clusters and settled topics breaks up within scores of sweeps, ever denser: a small number of clusters, "
@@ -256,7 +266,7 @@ def _table2_tasks(effort: Effort) -> list[Task]:
     return _hdp_tasks(effort) + _picture_tasks(WITHOUT, 0, effort) + _picture_tasks(WITH, 0, effort)
 
 
-def _averaged(row: str, column: str, paper: Value, values: list[float]) -> Cell:
+def _averaged(row: str, column: str, paper: Value, values: Sequence[float | None]) -> Cell:
     """A cell of what was found, without a value where nothing was computed."""
     found = [value for value in values if value is not None]
     return Cell(row, column, paper, *mean_and_spread(found)) if found else Cell(row, column, paper, None)
@@ -349,8 +359,8 @@ PICTURE_NOTES = (
 )
 
 HDP_NOTE = (
-    f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, where it is installed; HDP + AP: affinity propagation by "
-    "the symmetric divergence between shares of its topics."
+    f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, {WHERE_INSTALLED}; HDP + AP: affinity "
+    "propagation by the symmetric divergence between shares of its topics."
 )
 
 PAPER = Paper(

@@ -47,6 +47,9 @@ PART_CHAIN |= {"burn_in": 60, "draws": 5, "thin": 10}
 REDRAWS, PART_REDRAWS = 30, 3
 """Tokens of a held-out paper, or of a part of one, whose topics are drawn anew after each."""
 
+NEW_LETTERS = 10_000
+"""What is added to the seed to draw the documents that are predicted."""
+
 SHAPE = 7, 5
 """Rows and columns of a letter."""
 
@@ -64,16 +67,14 @@ def letters_once(context: str, seed: int) -> Result:
     data = letters(seed)
     model = MultilevelClustering(random_state=seed, **LETTER_CHAIN)
     model.fit(data.counts, data.contexts["number"] if context == WITH else None)
-    return _compared(model, data.y, _shapes(), model.topics_) | {
-        "perplexity": model.perplexity(letters(seed + 10_000).counts)
-    }
+    return _compared(model, data.y) | {"perplexity": model.perplexity(letters(seed + NEW_LETTERS).counts)}
 
 
 def images_once(seed: int) -> Result:
     """The same where every word is an image of its letter, not one pixel."""
     contents, numbers, y = letter_images(seed)
     model = MultilevelClustering(random_state=seed, **IMAGE_CHAIN).fit(contents, numbers)
-    return _compared(model, y, _shapes(), model.topics_) | {"perplexity": None}
+    return _compared(model, y) | {"perplexity": None}
 
 
 def wander_once(start: str, seed: int) -> Result:
@@ -100,16 +101,18 @@ def _shapes() -> NDArray[np.float64]:
     return np.array([[float(pixel) for pixel in image.replace(" ", "")] for image in LETTERS.values()])
 
 
-def _compared(
-    model: MultilevelClustering, y: NDArray[np.int64], shapes: NDArray[np.float64], topics: NDArray[Any]
-) -> Result:
-    images, found = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (shapes, topics))
+def _compared(model: MultilevelClustering, y: NDArray[np.int64]) -> Result:
+    nmi = metrics.normalized_mutual_information(model.labels_, y)
+    return {"clusters": model.n_clusters_, "nmi": nmi} | recovered(model.topics_)
+
+
+def recovered(topics: NDArray[Any]) -> Result:
+    """Compare ``topics`` (M, 35) with the letters: how many there are, and how many letters are among them."""
+    images, found = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (_shapes(), topics))
     alike = found @ found.T > ALIKE
     return {
-        "clusters": model.n_clusters_,
-        "topics": model.n_topics_,
+        "topics": len(topics),
         "different topics": int((~np.tril(alike, -1).any(axis=1)).sum()),
-        "nmi": metrics.normalized_mutual_information(model.labels_, y),
         "letters": int(((images @ found.T).max(axis=1) > ALIKE).sum()),
         "pictures": _pictures(found, images),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,12 +56,7 @@ class Hdp(NamedTuple):
 
     def unseen(self, counts: csr_array) -> float:
         """Perplexity of new documents (J, V)."""
-        rng, bags = np.random.default_rng(0), bags_of(counts)
-        each = [
-            log_probabilities(draw, likelihoods(draw), bags, _alone(draw, counts), rng, steps=REDRAWS)
-            for draw in self.draws
-        ]
-        return metrics.perplexity(averaged(each), counts.sum(axis=1))
+        return unseen(self.draws, counts)
 
     def half(self, counts: csr_array, seed: int) -> float:
         """Perplexity of halves of new documents (J, V), cut by ``seed``, given the other halves."""
@@ -89,6 +85,15 @@ def hdp_once(words: int, seed: int, version: str) -> Result:
     counts, train, test = split(seed, words)
     found = Hdp.of(csr_array(counts[train]), 50 if words else 100, seed)
     return {"unseen": found.unseen(counts[test]), "half": found.half(counts[test], seed), "topics": found.topics}
+
+
+def unseen(draws: Sequence[Draw], counts: csr_array) -> float:
+    """Return the perplexity of new documents (J, V), each a cluster by itself, under states of a chain."""
+    rng, bags = np.random.default_rng(0), bags_of(counts)
+    each = [
+        log_probabilities(draw, likelihoods(draw), bags, _alone(draw, counts), rng, steps=REDRAWS) for draw in draws
+    ]
+    return metrics.perplexity(averaged(each), counts.sum(axis=1))
 
 
 def bags_of(counts: csr_array) -> Bags:

@@ -9,6 +9,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
+WHERE_INSTALLED = "where it is installed (pip install tomotopy; empty otherwise)"
+"""For notes below tables."""
+
 
 def installed() -> str:
     """Return the version of tomotopy that is installed, empty if none is."""

@@ -2,6 +2,9 @@
 
 Source: class TestVonMises_Fisher in scipy/stats/tests/test_multivariate.py, SciPy 1.17. The checks are written anew:
 references are computed with 50 digits or by SciPy. Where the two differ on purpose, the test says how.
+
+Left out is the seed of a frozen distribution: here it is given with each call of ``rvs``, so that a distribution has no
+state.
 """
 
 from __future__ import annotations
@@ -132,6 +135,22 @@ def test_fit_checks_its_argument() -> None:
         VonMisesFisher.fit([1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="unit"):
         VonMisesFisher.fit(np.ones((3, 3)))
+
+
+def test_a_distribution_is_frozen() -> None:
+    """SciPy's test_frozen_distribution: the same densities and draws with the parameters given once or every time."""
+    mu = np.array([0.0, 0.0, 1.0])
+    found = VonMisesFisher(mu, 5.0)
+    x = stats.uniform_direction(3, seed=6).rvs(8)
+    np.testing.assert_allclose(found.logpdf(x), stats.vonmises_fisher(mu, 5).logpdf(x), rtol=1e-12)
+    np.testing.assert_allclose(found.logpdf(x), stats.vonmises_fisher.logpdf(x, mu, 5), rtol=1e-12)
+    np.testing.assert_array_equal(found.rvs(random_state=514), VonMisesFisher(mu, 5).rvs(rng=514))
+    with pytest.raises(AttributeError):
+        found.kappa = 6.0  # type: ignore[misc]
+    mu[0] = 1.0
+    assert found.mu.tolist() == [0.0, 0.0, 1.0]
+    with pytest.raises(ValueError, match="read-only"):
+        found.mu[0] = 1.0
 
 
 def test_a_seed_gives_the_same_draws_again() -> None:

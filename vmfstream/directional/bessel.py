@@ -292,6 +292,18 @@ def largest_resultant(d: int) -> float:
 
 
 @lru_cache(maxsize=256)
+def largest_concentration(d: int) -> float:
+    """Return the concentration that mixtures are capped at: A_d^-1 of `largest_resultant`.
+
+    Examples
+    --------
+    >>> round(largest_concentration(3)), round(largest_concentration(1_000))
+    (1000000, 4995001)
+    """
+    return float(inv_bessel_ratio(d, largest_resultant(d)))
+
+
+@lru_cache(maxsize=256)
 def kappa_bounds(d: int) -> tuple[float, float]:
     """Return (A^-1(R_MIN), A^-1(R_MAX)): the concentrations that estimates are clipped to in dimension ``d``.
 

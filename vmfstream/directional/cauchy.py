@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ class SphericalCauchy(Distribution):
 
     @classmethod
     def fit(cls, x: Rows | Sequence[Any], weights: ArrayLike | None = None) -> SphericalCauchy:
-        """Estimate mean direction and rho from unit vectors by maximum likelihood; rho is at most `HIGHEST`.
+        """Estimate mean direction and rho from unit vectors by maximum likelihood; at `HIGHEST` it ends and warns.
 
         Parameters
         ----------
@@ -92,6 +93,8 @@ class SphericalCauchy(Distribution):
             turned, mu = mu, s / length if length > 0 else np.eye(1, len(s))[0]
             if abs(rho - before) < 1e-12 and float(np.abs(mu - turned).max()) < 1e-12:
                 break
+        if rho >= HIGHEST * (1.0 - 1e-9):
+            warnings.warn(f"x: the vectors are so nearly the same that rho is {HIGHEST} or more", stacklevel=2)
         return cls(mu, rho)
 
     @staticmethod

@@ -96,7 +96,7 @@ class SphereDistribution(ABC):
             size = n
         if isinstance(size, tuple) and all(isinstance(m, Integral) and m >= 0 for m in size):
             return self.rvs(math.prod(size), rng, random_state=random_state).reshape(*size, self.d)
-        if not isinstance(size, Integral) or size < 0:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < 0:
             raise ValueError(f"size: expected the number of vectors, an integer of at least 0, got {size!r}")
         if random_state is not None and rng is not None:
             raise ValueError("random_state: expected None beside rng, of which it is another name")
@@ -112,8 +112,10 @@ class SphereDistribution(ABC):
         Raises
         ------
         ValueError
-            If the dimensions differ.
+            If ``other`` is another kind of distribution, or the dimensions differ.
         """
+        if not isinstance(other, type(self)):
+            raise ValueError(f"other: expected a {type(self).__name__}, got {other!r:.60}")
         if other.d != self.d:
             raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
         return self._kl(other)

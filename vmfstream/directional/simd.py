@@ -287,8 +287,8 @@ _TERMS = tuple(1.0 / math.factorial(power) for power in range(14))  # up to |r| 
 def exp_lanes(typingctx, score, column, best, beta, out):  # type: ignore[no-untyped-def]
     """out[column : column + NARROW] = exp(beta (score[column : column + NARROW] - best)), to the last digits.
 
-    Returns their sum. ``score`` and ``out`` are (kp,) in double precision. No score is above ``best``; exponents below
-    -600 count as -600.
+    Returns their sum. ``score`` and ``out`` are (kp,) in double precision, ``beta`` is above 0. No score is above
+    ``best``; exponents below -600 count as -600.
     """
 
     # exp(d) = 2^n exp(d - n log 2), a Taylor polynomial; n = round(d / log 2) are the last bits of d / log 2 + 1.5 2^52

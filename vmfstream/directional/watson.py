@@ -236,7 +236,7 @@ def estimate(
     if r <= (_FLAT if capped else _ROUNDING) / d:
         return best
     r = min(r, 1.0 / d)
-    girdle = Axis(mu, *_concentration(d, r, 1.0 - r, estimator, capped))
+    girdle = Axis(mu, *_concentration(d, r, min(1.0 - r, 1.0 - _LEAST), estimator, capped))
     return max(best, girdle, key=lambda axis: axis.gain)
 
 

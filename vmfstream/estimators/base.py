@@ -191,6 +191,17 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
+    def _warn_of_the_largest(self, concentrations: NDArray[np.float64], largest: float) -> None:
+        """Warn of ``concentrations`` (K,) that are the ``largest`` that is estimated, or minus this."""
+        found = int((np.abs(concentrations) >= largest * (1 - 1e-9)).sum())
+        if found:
+            warnings.warn(
+                f"{type(self).__name__} stops at a concentration of {largest:.3g}, and {found} of {self.n_components} "
+                "components have it: their rows are the same, or so nearly that more is not told from them",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
     def _number_of_starts(self, drawn: int = 1) -> int:
         """Return how many starts are to be made: by default ``drawn`` if they are drawn, one if it is given."""
         parameters = self.get_params(deep=False)

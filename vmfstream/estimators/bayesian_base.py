@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, exact_partition
 from vmfstream.bayes.factors.credible_regions import angular_radius
+from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.factors.weights import WeightsPrior
@@ -38,7 +39,7 @@ COMMON: dict[str, Domain] = ITERATION | {
     "n_init": Either(Whole(1), Choice("auto")),
     "tol": Number(0.0),
     "concentration": Choice("shared", "own"),
-    "empirical_bayes": Names(),
+    "empirical_bayes": Names(*get_args(Hyperparameter)),
     "prior_cosine": Either(Number(0.0, 1.0), Nothing()),
     "init": Either(Choice(*STARTS), Array(), Function()),
 }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Floats, Rows
-from vmfstream.directional.cauchy import SphericalCauchy
+from vmfstream.directional.cauchy import HIGHEST, SphericalCauchy
 from vmfstream.directional.params import Mixture
 from vmfstream.estimators.base import ITERATION, FitInput
 from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
@@ -57,6 +57,10 @@ class SphericalCauchyMixture(LikelihoodMixture):
     lower_bounds_ : mean log-likelihood relative to uniform, before the first M-step and after each;
     lower_bound_ : the last of them
     n_iter_, converged_, n_empty_rows_, n_features_in_
+
+    Notes
+    -----
+    rho is estimated up to .999; a fit that ends there warns.
 
     References
     ----------
@@ -117,6 +121,9 @@ class SphericalCauchyMixture(LikelihoodMixture):
             density = self._posterior(documents.rows)[1]
             self.threshold_ = float(np.quantile(density[~documents.empty], self.outliers))
             self.labels_[density < self.threshold_] = -1
+
+    def _largest_concentration(self) -> float:
+        return HIGHEST
 
     def _component(self, k: int) -> SphericalCauchy:
         return SphericalCauchy(self.means_[k], float(self.concentrations_[k]))

@@ -100,8 +100,9 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         X : array-like or sparse, shape (N, D)
         y : ignored
         sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative.
+            How often each row was seen, at least 0; fractions are allowed. The total is the number of rows that a fit
+            takes as evidence. One below the number of rows that have a weight is scaled to that number: then weights
+            are relative.
 
         Raises
         ------

@@ -91,7 +91,8 @@ def merged_if_it_matters(documents: FitInput, k: int, slices: NDArray[np.int64] 
         return as_they_come(documents)
     keys = row_keys(documents.rows)[~documents.empty]
     each = keys if slices is None else np.stack([keys, slices[~documents.empty]], axis=1)
-    if documents.weight is None and len(np.unique(each, axis=0)) == len(keys):
+    once = documents.weight is None or (documents.weight[~documents.empty] == 1).all()
+    if once and len(np.unique(each, axis=0)) == len(keys):
         return as_they_come(documents)
     return distinct(documents, k, slices)
 

@@ -89,8 +89,10 @@ def finite_numbers(x: Mapping[Any, float]) -> dict[Any, float]:
     Raises
     ------
     ValueError
-        If a value is not a finite number; names the feature.
+        If ``x`` is no mapping, or a value is not a finite number; names the feature.
     """
+    if not isinstance(x, Mapping):
+        raise ValueError(f"x: expected a mapping from features to numbers, got {x!r:.60}")
     for name, value in x.items():
         if not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError(f"feature {name!r}: expected a finite number, got {value!r}")

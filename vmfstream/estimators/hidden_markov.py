@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from vmfstream.arrays import Rows
-from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.bessel import largest_concentration, log_c_uniform
 from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import (
     ITERATION,
@@ -175,6 +175,7 @@ class VMFHiddenMarkovModel(SphereEstimator):
         self.n_iter_ = len(found.trace) - 1
         self.converged_ = found.converged
         self._warn_of_empty()
+        self._warn_of_the_largest(self.concentrations_, largest_concentration(self.n_features_in_))
         self._warn_unless(self.converged_, self.max_iter)
         return self
 

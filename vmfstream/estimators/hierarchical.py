@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Rows
 from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
 from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.hierarchical.gibbs import draw_hierarchy
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
@@ -109,7 +110,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
         "inference": Choice("messages", "meanfield", "gibbs"),
         "concentration": Choice("shared", "own"),
         "kappa": Choice(*RULES),
-        "empirical_bayes": Names(),
+        "empirical_bayes": Names(*get_args(Hyperparameter)),
         "alpha": Number(0.0, closed="neither"),
         "n_init": Whole(1),
         "max_iter": Whole(1),

@@ -60,8 +60,9 @@ class LikelihoodMixture(MixtureEstimator):
         X : array-like or sparse, shape (N, D)
         y : ignored
         sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative.
+            How often each row was seen, at least 0; fractions are allowed. The total is the number of rows that a fit
+            takes as evidence. One below the number of rows that have a weight is scaled to that number: then weights
+            are relative.
 
         Raises
         ------
@@ -100,6 +101,7 @@ class LikelihoodMixture(MixtureEstimator):
         self._keep(found, documents, part.number, before)
         self._fitted(documents)
         self._warn_of_empty()
+        self._warn_of_the_largest(self.concentrations_, self._largest_concentration())
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
@@ -166,7 +168,7 @@ class LikelihoodMixture(MixtureEstimator):
 
     def _log_likelihood(self, X: ArrayLike) -> tuple[float, int]:
         """Log-likelihood of the rows that have a direction, and their number."""
-        directed = self.predict(X) >= 0
+        directed = ~self._rows(X)[1]
         return float(self.score_samples(X, relative_to_uniform=False)[directed].sum()), int(directed.sum())
 
     def _free_parameters(self) -> int:
@@ -174,6 +176,10 @@ class LikelihoodMixture(MixtureEstimator):
         k, d = self.means_.shape
         shared = self.get_params(deep=False).get("concentration") == "shared"
         return int(k - 1 + k * (d - 1) + (1 if shared else k))
+
+    def _largest_concentration(self) -> float:
+        """Return the largest concentration that is estimated."""
+        raise NotImplementedError
 
     def _component(self, k: int) -> Distribution:
         """Return the distribution of component ``k``."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Floats, Rows
+from vmfstream.directional.bessel import largest_concentration
 from vmfstream.directional.params import Mixture
 from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import ITERATION
@@ -101,7 +102,8 @@ class VMFMixture(LikelihoodMixture):
 
     Equal rows are merged and their weights added, and components that no row belongs to come last, so that labels have
     no gaps. The order of rows does not matter, but to rounding. ``debiased`` takes a row of weight w for one row seen w
-    times, not for w independent ones.
+    times, not for w independent ones. Concentrations are estimated up to 10^6, or to A^-1(.9999) where that is more; a
+    fit that ends there warns.
 
     Of scikit-learn's own checks two cannot apply: those of sparse input take whatever has predict_proba for a
     classifier.
@@ -187,6 +189,9 @@ class VMFMixture(LikelihoodMixture):
             soft_iter=self.soft_iter,
             **options,
         )
+
+    def _largest_concentration(self) -> float:
+        return largest_concentration(self.n_features_in_)
 
     def _component(self, k: int) -> VonMisesFisher:
         return VonMisesFisher(self.means_[k], float(self.concentrations_[k]))

@@ -206,9 +206,10 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         return self._predicted(X.to_dict("records"))
 
     def _predicted(self, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
+        numbers = [finite_numbers(x) for x in documents]
         if not self.__sklearn_is_fitted__():
             return np.zeros(len(documents), np.int64)
-        resp, _ = self._posterior(self._matrix([finite_numbers(x) for x in documents], learn=False))
+        resp, _ = self._posterior(self._matrix(numbers, learn=False))
         return np.asarray(self.topic_ids_[resp.argmax(axis=1)])
 
     def __sklearn_is_fitted__(self) -> bool:

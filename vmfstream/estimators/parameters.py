@@ -93,13 +93,16 @@ class Text:
 
 
 class Names:
-    """A sequence of strings, which are checked where they are used."""
+    """A sequence of some names."""
 
-    wanted = "a list or tuple of names"
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.wanted = "a list or tuple of some of " + ", ".join(repr(name) for name in names)
 
     def holds(self, value: Any) -> bool:
         """Tell whether ``value`` is one of them."""
-        return isinstance(value, np.ndarray | list | tuple) and all(isinstance(name, str) for name in value)
+        given = isinstance(value, np.ndarray | list | tuple)
+        return given and all(isinstance(name, str) and name in self.names for name in value)
 
 
 class Array:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
 from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
@@ -114,7 +115,7 @@ class TemporalVMFMixture(MixtureEstimator):
         "start": Choice("all", "first"),
         "kappa": Choice(*RULES),
         "concentration": Choice("shared", "own"),
-        "empirical_bayes": Names(),
+        "empirical_bayes": Names(*get_args(Hyperparameter)),
         "alpha": Number(0.0, closed="neither"),
         "tol": Number(0.0),
         "n_draws": Whole(1),

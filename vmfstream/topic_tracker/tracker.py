@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, mome
 from vmfstream.topic_tracker.rows import closed_slices
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
 from vmfstream.topic_tracker.tables import documents_of
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 _NO_TIME = "1970-01-01"
 """Time of documents that need none, in slices of a number of documents."""
@@ -481,6 +484,15 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     def __sklearn_clone__(self) -> TopicTracker:
         return type(self)(**self._given)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._source.added > 0
+
+    def __sklearn_tags__(self) -> Tags:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        texts = InputTags(two_d_array=False, string=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=texts)
 
     def __getstate__(self) -> dict[str, Any]:
         self._take_names()

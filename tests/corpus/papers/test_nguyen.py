@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tests.data import corpus_file
 from vmfstream.replay.papers import nguyen
 from vmfstream.replay.papers import nguyen_fits as fits
 from vmfstream.replay.papers import nguyen_pictures as sets
+from vmfstream.replay.papers import nguyen_rivals as rivals
 from vmfstream.replay.papers.catalogue import Effort
 from vmfstream.replay.papers.nguyen_data import (
     LETTERS,
@@ -26,6 +29,7 @@ from vmfstream.replay.papers.nguyen_data import (
     papers,
     pictures,
 )
+from vmfstream.replay.papers.nguyen_hdp import SWEEPS, unseen
 from vmfstream.replay.papers.shown import Shown
 from vmfstream.replay.papers.work import Done
 
@@ -79,6 +83,54 @@ def test_a_chain_from_the_truth_leaves_it(monkeypatch: pytest.MonkeyPatch) -> No
     assert truth["in the end"] > truth["log joint density at first"] + 4000
     assert chance["in the end"] > truth["in the end"] + 4000
     assert chance["most topics"] < truth["fewest topics"]
+
+
+def test_allocation_without_contexts_misses_the_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "letters", lambda seed: letters(seed, documents=25))
+    found = rivals.lda_letters_once(13, 0)
+    assert found.keys() == {"topics", "different topics", "letters", "pictures", "perplexity"}
+    assert (found["topics"], len(found["pictures"])) == (13, 13)
+    assert found["letters"] < 4
+    assert 25 < found["perplexity"] < 33
+    assert fits.recovered(fits._shapes())["letters"] == 13
+
+
+def test_documents_of_one_word_have_the_mean_of_the_topics() -> None:
+    topics = np.random.default_rng(0).dirichlet(np.ones(6), 3)
+    expected = np.exp(-np.log(topics.mean(axis=0)).mean())
+    assert unseen([rivals._state(topics, 0.5)], csr_array(np.eye(6))) == pytest.approx(expected)
+
+
+def test_a_process_is_fed_the_letters_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose topics are the upper rows of pixels and the lower ones."""
+    fed: list[Any] = []
+
+    class Model:
+        alpha = gamma = 1.0
+
+        def __init__(self, **given: Any) -> None:
+            self.docs, self.used_vocabs = list[Any](), list[str]()
+            fed.append(given)
+
+        def add_doc(self, words: list[str]) -> None:
+            self.used_vocabs += sorted(set(words) - set(self.used_vocabs))
+            columns = [self.used_vocabs.index(word) for word in words]
+            self.docs.append(SimpleNamespace(words=columns, topics=[int(word) // 20 for word in words]))
+
+        def train(self, sweeps: int, workers: int) -> None:
+            fed.append(sweeps)
+
+    monkeypatch.setitem(sys.modules, "tomotopy", SimpleNamespace(HDPModel=Model))
+    monkeypatch.setattr(rivals, "letters", lambda seed: letters(seed, documents=5))
+    found = rivals.hdp_letters_once(7, "1.0")
+    assert (fed[0]["initial_k"], fed[0]["seed"], *fed[1:]) == (rivals.HDP_START, 7, *SWEEPS)
+    assert (found["topics"], found["different topics"], found["letters"]) == (2, 2, 0)
+    parts = np.array([pixels for _, pixels in found["pictures"]]).reshape(2, 35) > 0.3
+    assert sorted((part[:20].any(), part[20:].any()) for part in parts) == [(False, True), (True, False)]
+    assert 20 < found["perplexity"] < 35
+    nothing = rivals.hdp_letters_once(7, "")
+    assert nothing.pop("pictures") == []
+    assert set(nothing.values()) == {None}
 
 
 def test_halves_and_parts_are_drawn_from_documents() -> None:
@@ -175,11 +227,27 @@ def test_tables_show_printed_values_beside_ours() -> None:
     assert methods.text("MC2, contexts alone", "NMI", "ours") == "0.300 ± 0.000"
     counted = {"clusters": 4, "topics": 5, "different topics": 5, "nmi": 0.9, "letters": 0, "perplexity": None}
     letters_ = shown("simulation", counted | {"pictures": [["A", [[0.0, 1.0]]]]})
-    assert [one.images[0].name for one in letters_.images] == ["A", "A"]
+    assert [one.title.split(":")[0] for one in letters_.images] == [fits.IMAGES, fits.WITH, rivals.LDA, rivals.HDP]
+    assert [one.images[0].name for one in letters_.images] == ["A"] * 4
     assert letters_.images[0].images[0].pixels == ((0.0, 1.0),)
     simulation = letters_.tables[0]
     assert simulation.text("with context", "topics", "paper") == "13.00"
     assert simulation.text("with context", "perplexity", "ours") == ""
+    assert simulation.text("LDA", "topics", "paper") == "13.00"
+    assert simulation.text("HDP", "topics", "paper") == ""
+    assert simulation.text("HDP", "topics", "ours") == "5.00 ± 0.00"
+
+
+def test_the_simulation_says_where_to_get_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nguyen, "installed", str)
+    exhibit, none = nguyen.PAPER.exhibits["simulation"], rivals.hdp_letters_once(0, "")
+    some = dict.fromkeys(none, 5) | {"clusters": 4, "nmi": 0.9, "pictures": [["A", [[0.0, 1.0]]]]}
+    tasks = [task.given for task in exhibit.plan(Effort(2))]
+    simulation = exhibit.show(Done([(given, none if "version" in given else some) for given in tasks]))
+    assert {simulation.tables[0].text("HDP", column, "ours") for column in simulation.tables[0].columns()} == {""}
+    assert simulation.tables[0].text("LDA", "letters", "ours") == "5.00 ± 0.00"
+    assert len(simulation.images) == 3
+    assert "pip install tomotopy" in simulation.notes[-1]
 
 
 def test_figures_show_a_cluster_and_topics_over_time() -> None:

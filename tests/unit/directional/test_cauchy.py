@@ -104,3 +104,8 @@ def test_draws_take_scipys_names() -> None:
         one.rvs(4, rng=1, random_state=1)
     with pytest.raises(ValueError, match=r"rng: expected a numpy\.random\.Generator, a RandomState, a seed or None"):
         one.rvs(4, random_state="x")  # type: ignore[arg-type]
+
+
+def test_a_fit_that_ends_at_the_largest_rho_warns() -> None:
+    with pytest.warns(UserWarning, match=r"so nearly the same that rho is 0\.999 or more"):
+        assert SphericalCauchy.fit(np.repeat(np.eye(3)[:1], 9, axis=0)).rho == pytest.approx(0.999)

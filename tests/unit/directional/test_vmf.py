@@ -261,6 +261,8 @@ def test_is_frozen() -> None:
         (lambda: VonMisesFisher(pole(3), 1.0).logpdf(2 * np.eye(3)), "unit length, got length 2 in row 0"),
         (lambda: VonMisesFisher(pole(3), 1.0).logpdf(csr_array((1, 3))), "unit length, got length 0 in row 0"),
         (lambda: VonMisesFisher(pole(3), 1.0).kl(VonMisesFisher(pole(4), 1.0)), "other: expected .* dimension 3"),
+        (lambda: VonMisesFisher(pole(3), 1.0).kl(None), "other: expected a VonMisesFisher, got None"),  # type: ignore[arg-type]
+        (lambda: VonMisesFisher(pole(3), 1.0).rvs(True), "size: expected .* got True"),
         (lambda: VonMisesFisher(pole(3), 1.0).convolve(np.inf), "tau: expected a finite concentration"),
         (lambda: VonMisesFisher(pole(3), 1.0).rvs(-1, np.random.default_rng()), "size: expected the number of vectors"),
         (lambda: VonMisesFisher.fit(np.eye(3), "best"), "estimator: expected one of mle, marginal.* got 'best'"),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 from scipy.sparse import csr_array
 
-from vmfstream import Watson
+from vmfstream import VonMisesFisher, Watson
 from vmfstream.directional import watson
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.kummer import watson_bounds, watson_terms
@@ -283,3 +283,9 @@ def test_is_frozen() -> None:
 def test_says_what_is_wrong(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_rows_that_are_the_same_to_rounding_are_fitted() -> None:
+    """What lies across their axis is 1e-17 long, whose complement is 1 to rounding."""
+    with pytest.warns(UserWarning, match="the same to rounding"):
+        assert Watson.fit(VonMisesFisher([0.0, 0.0, 1.0], 1e17).rvs(50, rng=0)).kappa > 1e15

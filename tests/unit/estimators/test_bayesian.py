@@ -145,7 +145,7 @@ def test_bad_input_is_named() -> None:
         ({"kappa": "grid"}, "kappa: expected one of 'quadrature'"),
         ({"prior_cosine": 1.0}, r"prior_cosine: expected a number in \[0, 1\) or None, got 1.0"),
         ({"alpha": 0.0}, "alpha: expected a number"),
-        ({"empirical_bayes": ("rho",)}, "learn must be one of alpha, mu0, c0, kappa; got 'rho'"),
+        ({"empirical_bayes": ("rho",)}, "some of 'alpha', 'mu0', 'c0', 'kappa', got \\('rho',\\)"),
         ({"init": "far"}, "init: expected one of 'annealed-em'"),
         ({"n_init": 0}, "n_init: expected an integer of at least 1 or one of .auto., got 0"),
         ({"inference": "map", "alpha": 0.5}, "a mode needs alpha of at least 1; got 0.5"),

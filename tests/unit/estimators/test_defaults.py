@@ -19,6 +19,7 @@ from vmfstream import (
     FrequencySensitiveKMeans,
     HierarchicalVMFMixture,
     OnlineVMFMixture,
+    SphericalCauchyMixture,
     SphericalKMeans,
     TemporalVMFMixture,
     VMFHiddenMarkovModel,
@@ -29,6 +30,7 @@ from vmfstream import (
 FLAT = [
     VMFMixture(),
     WatsonMixture(),
+    SphericalCauchyMixture(),
     SphericalKMeans(),
     FrequencySensitiveKMeans(),
     DiametricalKMeans(),
@@ -47,13 +49,18 @@ FLAT = [
     ),
 )
 @pytest.mark.filterwarnings(
-    "ignore:.* puts all rows into", "ignore:.* has not converged", "ignore:TemporalVMFMixture. y is ignored"
+    "ignore:.* puts all rows into",
+    "ignore:.* has not converged",
+    "ignore:.* stops at a concentration of",
+    "ignore:TemporalVMFMixture. y is ignored",
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore:.* puts all rows into", "ignore:.* has not converged")
+@pytest.mark.filterwarnings(
+    "ignore:.* puts all rows into", "ignore:.* has not converged", "ignore:.* stops at a concentration of"
+)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -77,7 +84,9 @@ def test_labels_have_no_gaps_and_belong_to_what_is_shown(estimator: Any) -> None
         own = np.abs((x * shown[model.labels_]).sum(axis=1))
         assert own.mean() > 0.95
         assert own.mean() > np.abs((x * shown[::-1][model.labels_]).sum(axis=1)).mean()
-        if isinstance(model, VMFMixture | SphericalKMeans | FrequencySensitiveKMeans | WatsonMixture):
+        if isinstance(
+            model, VMFMixture | WatsonMixture | SphericalCauchyMixture | SphericalKMeans | FrequencySensitiveKMeans
+        ):
             assert np.array_equal(model.predict(x), model.labels_)
         if hasattr(model, "weight_interval") and getattr(model, "inference", "variational") == "variational":
             interval = model.weight_interval(0.95)

@@ -118,7 +118,7 @@ def test_rows_without_direction_take_no_part() -> None:
         ({"tree": [-1]}, "expected leaves below the root 0, got none"),
         ({"tree": {"a": ["b", "c"], "b": []}}, "expected a sequence of children for every key, got .* for 'b'"),
         ({"tree": {"a": ["b", "c"], "b": ["c"]}}, "expected one parent for every node, got 'a' and 'b' for 'c'"),
-        ({"empirical_bayes": ["m"]}, "learn must name some of alpha, mu0, c0, kappa; got 'm'"),
+        ({"empirical_bayes": ["m"]}, "some of 'alpha', 'mu0', 'c0', 'kappa', got \\['m'\\]"),
         ({"inference": "exact"}, "inference: expected one of"),
         ({"n_draws": 0}, "n_draws: expected an integer of at least 1"),
         ({"tree": [-1, 0, 0, 0, 0, 0, 0]}, "n_components: expected at most the 4 rows"),

@@ -19,6 +19,7 @@ from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, LEARNS_IN_ORDER, RI
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.online import OnlineVMFMixture
+from vmfstream.estimators.stories import StoryMixture
 
 
 @parametrize_with_checks(
@@ -220,6 +221,13 @@ def test_features_beyond_the_limit_are_left_out() -> None:
 def test_a_feature_that_is_no_number_is_named(x: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="feature 'a': expected a finite number, got"):
         OnlineVMFMixture().learn_one(x)
+
+
+@pytest.mark.parametrize("kind", [OnlineVMFMixture, StoryMixture])
+def test_a_document_that_is_no_mapping_is_refused(kind: Any) -> None:
+    for learn in (kind().learn_one, kind().predict_one):
+        with pytest.raises(ValueError, match="x: expected a mapping from features to numbers, got 'words'"):
+            learn("words")
 
 
 def test_rows_with_and_without_names_do_not_mix() -> None:

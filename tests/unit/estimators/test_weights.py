@@ -426,3 +426,12 @@ def test_verbose_fits_print_a_line_a_sweep(model: Any, says: str, capsys: pytest
         assert value == pytest.approx(bound, rel=1e-4)
     with pytest.raises(ValueError, match="verbose: expected an integer of at least 0 or True or False, got 'yes'"):
         clone(model).set_params(verbose="yes").fit(x)
+
+
+@pytest.mark.parametrize("kind", [BayesianVMFMixture, DirichletProcessVMFMixture])
+def test_weights_of_1_change_nothing(kind: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((150, 6))
+    fits = [
+        kind(4, init="k-means++", max_iter=1000, random_state=0).fit(x, sample_weight=w) for w in (None, np.ones(150))
+    ]
+    np.testing.assert_array_equal(*(fit.labels_ for fit in fits))

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import nmi
-from vmfstream import SphericalCauchyMixture, VMFMixture
+from vmfstream import SphericalCauchyMixture, VMFMixture, VonMisesFisher
 from vmfstream.directional.cauchy import HIGHEST, best_rho
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture
@@ -152,3 +152,12 @@ def test_equal_rows_are_one_component() -> None:
     model = SphericalCauchyMixture(1).fit(np.tile([[3.0, 4.0]], (5, 1)))
     np.testing.assert_allclose(model.means_, [[0.6, 0.8]])
     assert 0.99 < model.concentrations_[0] <= HIGHEST
+
+
+def test_criteria_are_of_all_rows_with_a_direction() -> None:
+    """Outliers have no label, and were left out."""
+    x = np.vstack([VonMisesFisher(np.eye(5)[k], 60.0).rvs(60, rng=k) for k in range(3)])
+    all_labelled, nine_tenths = (SphericalCauchyMixture(3, outliers=o, random_state=0).fit(x) for o in (0.0, 0.1))
+    assert (nine_tenths.labels_ == -1).sum() == 18
+    assert nine_tenths.bic(x) == all_labelled.bic(x)
+    assert nine_tenths.aic(np.vstack([x, 0 * x[:4]])) == pytest.approx(all_labelled.aic(x))

@@ -12,6 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from tests.tiers import first_of
 from tests.unit.engine.documents import SUBJECTS, document
@@ -493,3 +496,13 @@ def test_many_calls_are_saved_in_one_transaction(tmp_path: Path, monkeypatch: py
         assert repr(rows[0]) == repr(rows[1]), table
     loaded = TopicTracker.load(tmp_path / "all.duckdb")
     assert repr(loaded.topics()) == repr(tracker.topics())
+
+
+def test_a_pipeline_may_end_with_a_tracker() -> None:
+    texts = [f"cat fur paw w{i % 7}" if i % 2 else f"ship sea harbour w{i % 5}" for i in range(80)]
+    pipeline = make_pipeline(TopicTracker(topics=2, slices=20))
+    with pytest.raises(NotFittedError):
+        check_is_fitted(pipeline)
+    found = pipeline.fit(texts).predict(texts)
+    np.testing.assert_array_equal(found, TopicTracker(topics=2, slices=20).fit(texts).predict(texts))
+    assert len(set(found)) == 2

@@ -22,7 +22,13 @@ from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.convergence import ConvergenceMonitor
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
-from vmfstream.bayes.factors.empirical_bayes import Hyperparameter, learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.factors.empirical_bayes import (
+    Hyperparameter,
+    check_hyperparameters,
+    learned_alpha,
+    learned_c0,
+    learned_mean,
+)
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior, masked, moment_kappa_prior
 from vmfstream.bayes.factors.responsibilities import SoftOrHard, assigned, responsibilities, total
@@ -254,10 +260,10 @@ def _check(
     for name, value, domain in (
         ("concentration", concentration, get_args(Concentration)),
         ("assignment", assignment, get_args(SoftOrHard)),
-        *(("learn", name, get_args(Hyperparameter)) for name in learn),
     ):
         if value not in domain:
             raise ValueError(f"{name} must be one of {', '.join(domain)}; got {value!r}")
+    check_hyperparameters(learn)
     if {"mu0", "c0"} & set(learn) and prior.b.ndim == 2:
         raise ValueError(f"mu0 and c0 are learnt for a common prior, b of shape {(d,)}; got {prior.b.shape}")
     if "alpha" in learn and (weights is not None or np.ndim(prior.alpha) > 0):

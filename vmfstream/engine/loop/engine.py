@@ -83,6 +83,7 @@ class Engine:
         `vmfstream.engine.scale.ranged_batches.RangedBatches`.
     hooks : observers of slice ends.
     resumed : where the store stands, if it was asked already and the source stands there too.
+    fresh : whether the store was asked and holds nothing yet.
     seeding : gives the first topics their directions and names.
     namer : asked for names of topics, see `vmfstream.engine.loop.namer`.
     """

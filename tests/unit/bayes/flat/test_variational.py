@@ -433,7 +433,7 @@ def test_bad_input_is_named() -> None:
         fit(x, resp, 2, prior, concentration="both")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="assignment must be one of soft, hard; got 'firm'"):
         fit(x, resp, 2, prior, assignment="firm")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="learn must be one of alpha, mu0, c0, kappa; got 'rho'"):
+    with pytest.raises(ValueError, match="learn must name some of alpha, mu0, c0, kappa; got 'rho'"):
         fit(x, resp, 2, prior, learn=("rho",))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="common prior"):
         fit(x, resp, 2, Prior(1.0, np.zeros((30, 16))), learn=["mu0"])
