@@ -191,7 +191,10 @@ PAGE: Mapping[str, str] = {
     "searchPeakShort": "word {rank}, {date}",
     "storiesDate": "at the date",
     "storiesAll": "all dates",
-    "storiesAt": "{n} stories in {date}, the largest first. Open one to see documents.",
+    "storiesAt": (
+        "{n} stories in {date}, the largest first. Titles, words and sizes are of their whole life, not of this date. "
+        "Open one to see documents."
+    ),
     "storiesNoneAt": "No story in {date}.",
     "storiesOf": "{n} of {all} stories, the largest first. Open one to see documents.",
     "storiesNone": "This run file holds no stories.",

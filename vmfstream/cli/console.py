@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,9 +60,9 @@ WRONG_INPUT = 3
 """Exit code of a finished run with more late or rejected documents than it was told to take."""
 
 
-def check_outputs(run_file: Path, page: Path | None) -> None:
-    """Raise InputError for a place where nothing can be written, before the first document is read."""
-    for name, path in (("--out", run_file), ("--html", page)):
+def check_outputs(outputs: Mapping[str, Path | None]) -> None:
+    """Raise InputError for a place where nothing can be written, before any work; ``outputs`` are paths by option."""
+    for name, path in outputs.items():
         if path is None:
             continue
         if path.is_dir():

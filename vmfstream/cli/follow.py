@@ -192,7 +192,7 @@ def replay(
     code = {"tokeniser": tokeniser, "embed": embed}
     run_file = run_file_of(out, corpus)
     if not evaluate:
-        check_outputs(run_file, html)
+        check_outputs({"--out": run_file, "--html": html})
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
     opened = open_replay(corpus, **named, **file_options(slices, encoding, delimiter))
     with closing(opened.source):
@@ -419,7 +419,7 @@ def run(
             f"--workers and --executor need a Kafka topic, kafka://host:9092/topic; {source} is read by one process"
         )
     run_file = run_file_of(out, source)
-    check_outputs(run_file, html)
+    check_outputs({"--out": run_file, "--html": html})
     options = read_options(config)
     reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
     reading["schema_registry"] = schema_registry

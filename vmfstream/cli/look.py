@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vmfstream.cli.console import write_page
+from vmfstream.cli.console import check_outputs, write_page
 from vmfstream.cli.logs import start_logging
 from vmfstream.cli.options import (
     Config,
@@ -50,8 +50,11 @@ def dashboard(
     vmfstream dashboard run.duckdb --open
     """
     from vmfstream.dashboards.app import serve
+    from vmfstream.runfile.connection import check_kind
 
     start_logging(False)
+    if run_file.exists():
+        check_kind(run_file)
     serve(run_file, host, port, show=open, tell=typer.echo)
     sys.stdout.flush()
     os._exit(0)  # nothing is left to write, and to take all modules apart lasts longer than to end the server
@@ -91,7 +94,15 @@ def export(
     other: Annotated[
         str | None, typer.Option("--other", help="Slice to compare with; by default the topic's first.")
     ] = None,
-    reading: ReadingOption = "smoothed",
+    reading: Annotated[
+        Literal["filtered", "smoothed"] | None,
+        typer.Option(
+            "--reading",
+            help="Topics of the picture as known when each slice closed (filtered), or using documents of later slices "
+            "too (smoothed, the default).",
+            show_default=False,
+        ),
+    ] = None,
     filtered: Annotated[
         bool, typer.Option("--filtered", "--then", hidden=True, help="Former names of --reading filtered.")
     ] = False,
@@ -126,6 +137,13 @@ def export(
                 f"{page}: expected a name that ends in .html or .pdf, or --format; a picture of one view is written "
                 "with --still, such as --still river"
             )
+        of_pictures = {"--topic": topic, "--word": word, "--date": date, "--other": other}
+        of_pictures |= {"--reading": reading or ("filtered" if filtered else None)}
+        if alone := [name for name, value in of_pictures.items() if value is not None]:
+            raise InputError(
+                f"{alone[0]}: expected --still with it, for a picture; a page has all topics and both readings"
+            )
+        check_outputs({"PAGE": page})
         as_pdf = (format or ending) == "pdf"
         return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
     from vmfstream.dashboards.stills import write_still
@@ -141,7 +159,7 @@ def export(
         word=word,
         date=date,
         other=other,
-        reading="filtered" if filtered else reading,
+        reading="filtered" if filtered else reading or "smoothed",
     )
     typer.echo(f"{still}: {target.resolve()} ({size / 1e3:.0f} kB)")
 
@@ -262,6 +280,7 @@ def documents(
         raise InputError("--format parquet: expected the file to write: --out documents.parquet")
     if out is not None and format == "table":
         raise InputError("--out: expected --format csv, jsonl or parquet with it, got table")
+    check_outputs({"--out": out})
     if reading not in ("filtered", "smoothed"):
         raise InputError(f"--reading: expected filtered or smoothed, got {reading!r}")
     if parts and topic is None:

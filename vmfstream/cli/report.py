@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from vmfstream.cli.console import check_outputs
 from vmfstream.cli.options import RunFileArgument
 from vmfstream.errors import InputError
 from vmfstream.folders import write_file
 
 if TYPE_CHECKING:
     from vmfstream.runfile.queries import Reader, SliceFrame, StoryFrame
+
+NamedThen: TypeAlias = Callable[[int, int], str]
+"""Names a topic by its number, as it was called in a slice."""
 
 MOST = 20
 """Stories in each part of a report."""
@@ -46,6 +50,7 @@ def report(
     """
     if out is not None and out.suffix not in (".md", ".html"):
         raise InputError(f"--out: expected a file that ends in .md or .html, got {out}")
+    check_outputs({"--out": out})
     made = report_of(run_file, since, top)
     if out is None:
         typer.echo(as_markdown(made), nl=False)
@@ -153,8 +158,8 @@ def _slice_since(since: str | None, slices: SliceFrame, labels: dict[int, str]) 
     return int(slices.slice[later[0]]) if len(later) else int(slices.slice[-1]) + 1
 
 
-def _stories(reader: Reader, frame: StoryFrame, labels: dict[int, str], names: dict[int, str]) -> Any:
-    """Return what makes a story of a report of its number; ``names`` are those of topics."""
+def _stories(reader: Reader, frame: StoryFrame, labels: dict[int, str], named_then: NamedThen) -> Any:
+    """Return what makes a story of a report of its number; ``named_then`` names topics."""
     from vmfstream.runfile.queries import trend_word
 
     words, documents = reader.story_words(8), reader.story_documents(3)
@@ -174,29 +179,42 @@ def _stories(reader: Reader, frame: StoryFrame, labels: dict[int, str], names: d
             f"{int(frame.size[i]):,} documents",
             trend_word(float(frame.trend[i]), bool(frame.ended[i]), int(frame.merged_into[i])),
             first if first == last else f"{first} – {last}",
-            *([names.get(topic, f"topic {topic}")] if topic >= 0 else []),
+            *([named_then(topic, int(frame.last_slice[i]))] if topic >= 0 else []),
         ]
         return ReportedStory(_plain(frame.title[i]), ", ".join(about), named.get(story, []), best.get(story, []))
 
     return story_of
 
 
-def _topic_names(reader: Reader) -> dict[int, str]:
-    """Name each topic by its number and its newest name, or its strongest words in the newest slice with some."""
+def _topic_names(reader: Reader) -> NamedThen:
+    """Return a function from a topic and a slice to the topic's number and the name that people gave to it.
+
+    Without one it is the name, or else the strongest words, that the topic had in that slice or last before: later ones
+    may have words that no document held yet.
+    """
     from vmfstream.text.topic_names import shortened
 
-    newest = {topic: shortened(parts, 3) for (_, topic), parts in sorted(reader.names().parts().items())}
-    found: dict[int, dict[int, list[str]]] = {}
+    strongest: dict[int, dict[int, str]] = {}
     frame = reader.words("filtered", top=3)
     for index, topic, word in zip(frame.slice.tolist(), frame.topic.tolist(), frame.word.tolist(), strict=True):
-        found.setdefault(topic, {}).setdefault(index, []).append(_plain(word))
-    words = {topic: " ".join(slices[max(slices)]) for topic, slices in found.items()}
-    given = newest | reader.topic_names()
-    called = words | {topic: _plain(name) for topic, name in given.items()}
-    return {topic: f"topic {topic} ({name})" for topic, name in called.items()}
+        words = strongest.setdefault(topic, {})
+        words[index] = f"{words[index]} {_plain(word)}" if index in words else _plain(word)
+    names: dict[int, dict[int, str]] = {}
+    for (index, topic), parts in reader.names().parts().items():
+        names.setdefault(topic, {})[index] = _plain(shortened(parts, 3))
+    given = {topic: _plain(name) for topic, name in reader.topic_names().items()}
+
+    def named_then(topic: int, index: int) -> str:
+        name = given.get(topic, "")
+        for found in (names, strongest):
+            if not name and (earlier := [one for one in found.get(topic, ()) if one <= index]):
+                name = found[topic][max(earlier)]
+        return f"topic {topic} ({name})" if name else f"topic {topic}"
+
+    return named_then
 
 
-def _topic_events(reader: Reader, begin: int, labels: dict[int, str], names: dict[int, str]) -> Iterator[str]:
+def _topic_events(reader: Reader, begin: int, labels: dict[int, str], named_then: NamedThen) -> Iterator[str]:
     said = {
         "started": "{topic} began",
         "born": "{topic} was born",
@@ -210,7 +228,7 @@ def _topic_events(reader: Reader, begin: int, labels: dict[int, str], names: dic
     columns = (frame.slice, frame.kind, frame.topic, frame.other, frame.decision)
     for index, kind, topic, other, decision in zip(*(column.tolist() for column in columns), strict=True):
         if index >= begin and kind in said:
-            pair = {name: names.get(k, f"topic {k}") for name, k in (("topic", topic), ("other", other))}
+            pair = {name: named_then(number, index) for name, number in (("topic", topic), ("other", other))}
             by_hand = ", decided by hand" if decision >= 0 else ""
             yield f"{labels.get(index, '')}: {said[kind].format(**pair)}{by_hand}"
 

@@ -11,6 +11,9 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading, trend_word
 
+_NAMING = 3
+"""Words by which a topic is called that has no name yet."""
+
 _QUALITY = ("npmi", "c_v", "diversity")
 _OF_VECTORS = (*_QUALITY, "isotropy")
 """Columns of documents that are words, and that are vectors."""
@@ -40,10 +43,10 @@ def topics_of_slice(reader: Reader, words: int, reading: Reading, at: str | None
 
             raise InputError(f"{reader.path}: {missing_slice(label, list(numbers))}")
         number = numbers[label]
-        strongest, given = _words(reader, reading, words), reader.topic_names()
+        strongest, given = _words(reader, reading, max(words, _NAMING)), reader.topic_names()
         pinned = set(reader.pinned_topics().tolist())
         here = np.flatnonzero(topics.slice == number)
-        (quality, unknown), names = _quality(reader), _names(reader)
+        (quality, unknown), names = _quality(reader), _names(reader, strongest)
         return [
             {
                 "topic": int(topics.topic[i]),
@@ -54,7 +57,7 @@ def topics_of_slice(reader: Reader, words: int, reading: Reading, at: str | None
                 "documents": round(float(topics.n[i])),
                 "share": round(float(topics.share[i]), 4),
                 **quality.get((number, int(topics.topic[i])), unknown),
-                "words": strongest.get((number, int(topics.topic[i])), []),
+                "words": strongest.get((number, int(topics.topic[i])), [])[:words],
             }
             for i in here[np.argsort(-topics.n[here], kind="stable")]
         ]
@@ -74,8 +77,8 @@ def one_topic(reader: Reader, topic: int, words: int, reading: Reading) -> list[
         if not len(here):
             known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
             raise InputError(f"{reader.path}: there is no topic {topic}; topics: {known}")
-        label, strongest = reader.slice_labels(), _words(reader, reading, words)
-        (quality, unknown), names = _quality(reader), _names(reader)
+        label, strongest = reader.slice_labels(), _words(reader, reading, max(words, _NAMING))
+        (quality, unknown), names = _quality(reader), _names(reader, strongest)
         return [
             {
                 "slice": label[int(topics.slice[i])],
@@ -84,7 +87,7 @@ def one_topic(reader: Reader, topic: int, words: int, reading: Reading) -> list[
                 "documents": round(float(topics.n[i])),
                 "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
                 **quality.get((int(topics.slice[i]), topic), unknown),
-                "words": strongest.get((int(topics.slice[i]), topic), []),
+                "words": strongest.get((int(topics.slice[i]), topic), [])[:words],
             }
             for i in here
         ]
@@ -137,17 +140,25 @@ def _quality(reader: Reader) -> tuple[dict[tuple[int, int], dict[str, float | No
     return known, dict.fromkeys(names)
 
 
-def _names(reader: Reader) -> Callable[[int, int], tuple[str, str]]:
-    """Return a function from slice and topic to name and title.
+def _names(reader: Reader, strongest: dict[tuple[int, int], list[str]]) -> Callable[[int, int], tuple[str, str]]:
+    """Return a function from slice and topic to the name and the title that it had then, or last before.
 
-    A smoothed topic may be told in slices that ended before it was found: there it has its first name.
+    A smoothed topic may be told in slices that ended before it was found: there it is called by its ``strongest`` words
+    of the slice, since its later names may have words that no document held yet.
     """
     frame = reader.names()
-    named = list(zip(frame.name.tolist(), frame.title.tolist(), strict=True))
-    keys = zip(frame.slice.tolist(), frame.topic.tolist(), strict=True)
-    known = dict(zip(keys, named, strict=True))
-    first = dict(reversed(list(zip(frame.topic.tolist(), named, strict=True))))
-    return lambda slice_, topic: known.get((slice_, topic)) or first.get(topic, ("", ""))
+    known: dict[int, dict[int, tuple[str, str]]] = {}
+    columns = (frame.topic, frame.slice, frame.name, frame.title)
+    for topic, slice_, name, title in zip(*(column.tolist() for column in columns), strict=True):
+        known.setdefault(topic, {})[slice_] = (name, title)
+
+    def named(slice_: int, topic: int) -> tuple[str, str]:
+        earlier = [one for one in known.get(topic, ()) if one <= slice_]
+        if earlier:
+            return known[topic][max(earlier)]
+        return ", ".join(strongest.get((slice_, topic), [])[:_NAMING]), ""
+
+    return named
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

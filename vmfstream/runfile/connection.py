@@ -223,6 +223,14 @@ def explain(error: duckdb.Error) -> str:
     return str(error).partition("\n")[0].partition(". See also")[0]
 
 
+def check_kind(path: Path) -> None:
+    """Raise InputError if the file at ``path`` is of another kind than run files."""
+    with path.open("rb") as file:
+        head = file.read(_MARK.stop)
+    if head and head[_MARK] != b"DUCK":
+        raise _no_run_file(path)
+
+
 def _check_path(path: Path) -> None:
     _check_folder(path)
     try:
@@ -282,10 +290,8 @@ def _look(path: Path) -> None:
     duckdb.IOException
         If another process has the file open, so that nothing can be undone.
     """
+    check_kind(path)
     with path.open("rb") as file:
-        head = file.read(_MARK.stop)
-        if head and head[_MARK] != b"DUCK":
-            raise _no_run_file(path)
         if cut_off(path, file) is None:
             return
     try:

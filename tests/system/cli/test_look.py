@@ -6,12 +6,18 @@ import json
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.system.cli.given import COMMAND, Run, count, lines, write
+from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.written import write_run_file
 from vmfstream.cli.console import progress, write_page
+from vmfstream.cli.report import _topic_names
+from vmfstream.cli.topic_table import one_topic
 from vmfstream.dashboards.looks import texts
 from vmfstream.engine.loop.settings import Progress
+from vmfstream.runfile.queries import Reader
 
 
 def test_help_teaches(run: Run) -> None:
@@ -212,3 +218,60 @@ def test_what_did_not_fit_into_a_page_is_said_as_it_is(
         _, *left_out = capsys.readouterr().out.splitlines()
         assert left_out
         assert all(line.startswith(f"left out to stay under {least:g} MB: ") for line in left_out)
+
+
+def test_a_slice_without_documents_is_shown(run: Run, tmp_path: Path) -> None:
+    """Its topics have numbers, since smoothing goes on, and a label; they were a KeyError."""
+    rows = [row | {"time": str(int(str(row["time"])) + (str(row["time"]) > "2002"))} for row in lines()]
+    target = tmp_path / "gap.duckdb"
+    assert run("replay", write(tmp_path / "gap.jsonl", rows), *COMMAND, "--out", target)[0] == 0
+    for reading in ("filtered", "smoothed"):
+        code, out, _ = run("show", target, "--reading", reading, "--topic", 0, "--json")
+        assert code == 0
+        shown = [json.loads(line) for line in out.splitlines()]
+        assert [row["slice"] for row in shown] == ["2001", "2002", "2003", "2004", "2005"]
+        assert shown[2]["documents"] == 0
+        code, out, _ = run("show", target, "--reading", reading, "--at", "2003", "--json")
+        assert (code, {json.loads(line)["slice"] for line in out.splitlines()}) == (0, {"2003"})
+        assert run("show", target, "--reading", reading)[0] == 0
+    assert run("documents", target, "--slice", "2003") == (0, "there are no such documents\n", "")
+    assert run("report", target, "--since", "2003")[0] == 0
+
+
+def test_a_topic_has_the_name_that_it_had_then(tmp_path: Path) -> None:
+    """A smoothed topic is told in slices before it was found; later names may have words that no document held yet."""
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=5, topics=3))
+    with duckdb.connect(str(run_file)) as connection:
+        connection.execute("insert into topic_name values (2, 1, 'a name of then', 'a title')")
+    reader = Reader(run_file)
+    shown = one_topic(reader, 1, 2, "smoothed")
+    assert [row["name"] for row in shown[2:]] == ["a name of then"] * 3
+    assert [row["title"] for row in shown] == ["", "", *["a title"] * 3]
+    for row, longer in zip(shown[:2], one_topic(reader, 1, 3, "smoothed"), strict=False):
+        assert row["name"] == ", ".join(longer["words"])
+        assert len(row["words"]) == 2
+    names = _topic_names(reader)
+    newest = int(reader.slices().slice[-1])
+    assert names(1, newest) == names(1, newest - 2) == "topic 1 (a name of then)"
+    assert "a name of then" not in names(1, newest - 3)
+    assert names(99, newest) == "topic 99"
+
+
+def test_options_of_a_picture_are_not_passed_over(run: Run, run_file: Path, tmp_path: Path) -> None:
+    for option, value in (("--reading", "filtered"), ("--topic", 1), ("--date", "2002"), ("--word", "crane")):
+        code, _, err = run("export", run_file, tmp_path / "page.html", option, value)
+        assert (code, f"{option}: expected --still with it" in err) == (1, True)
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("command", [("documents", "--format", "csv", "--out"), ("report", "--out"), ("export",)])
+def test_a_folder_that_is_missing_is_told_before_any_work(
+    run: Run, run_file: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    code, _, err = run(command[0], run_file, *command[1:], tmp_path / "missing" / "page.html")
+    assert (code, "missing does not exist; create it, or choose another path" in err) == (1, True)
+
+
+def test_a_page_of_another_kind_of_file_is_not_served(run: Run, good: Path) -> None:
+    code, _, err = run("dashboard", good)
+    assert (code, "is not a DuckDB file, so it is no run file" in err) == (1, True)

@@ -151,7 +151,7 @@ def test_a_file_is_written_by_its_ending(run_file: Path, tmp_path: Path) -> None
     assert (tmp_path / "week.md").read_text().startswith("# News since 2003\n")
     with pytest.raises(InputError, match=r"ends in \.md or \.html, got .*week\.pdf"):
         report(run_file, since="2003", out=tmp_path / "week.pdf", top=5)
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(InputError, match="none does not exist; create it"):
         report(run_file, since="2003", out=tmp_path / "none" / "week.md", top=5)
 
 

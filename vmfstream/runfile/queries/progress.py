@@ -157,8 +157,13 @@ class ProgressQueries(RunFileQueries):
         return int(found[0])
 
     def slice_labels(self) -> dict[int, str]:
-        """Return the labels of all slices that had documents, the open one included, by their numbers."""
-        return dict(self._rows("select slice, arg_max(label, epoch) from epoch group by slice order by slice"))
+        """Return the labels of the closed slices, empty ones among them, and of the open one, by their numbers."""
+        return dict(
+            self._rows("""
+                select slice, label from slice
+                union all select slice, arg_max(label, epoch) from epoch anti join slice using (slice) group by slice
+                order by slice""")
+        )
 
     def position(self) -> dict[str, int]:
         """Return the next offset to read, by part of the source."""
