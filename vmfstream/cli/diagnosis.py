@@ -76,7 +76,7 @@ def _run_file(path: Path) -> Iterator[Check]:
     yield Check(str(path), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
     newest_slice = "none" if newest.slice is None else labels.get(newest.slice, str(newest.slice))
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest_slice}")
-    yield Check("rejected", _rejected(rejections), counts.rejected_share <= MOST_REJECTED)
+    yield Check("rejected", _rejected(rejections, counts.rejected_share), counts.rejected_share <= MOST_REJECTED)
     late = counted(counts.late, "document") + (f", {counts.late_share:.1%} of all" if counts.late else "")
     yield Check("late", late, counts.late_share <= MOST_LATE)
     yield Check("repeatable", f"no: {cut_by_clock(cut)}" if cut else "yes: no epoch was cut by the clock or a stop")
@@ -277,11 +277,13 @@ def _sized(sizes: dict[str, int]) -> str:
     return f"{sum(sizes.values()) / 1e6:.1f} MB" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _rejected(rejections: Rejections) -> str:
-    """Say how many messages were rejected, and the three most frequent reasons."""
+def _rejected(rejections: Rejections, share: float) -> str:
+    """Say how many messages were rejected, their ``share``, and samples of the three most frequent reasons."""
     first, others = rejections.most_frequent()
-    reasons = [f"{count:,} x {reason}" for reason, count in first.items()] + ([f"{others:,} others"] if others else [])
-    return counted(rejections.total, "message") + (f" ({'; '.join(reasons)})" if reasons else "")
+    reasons = [f"{count:,} x {rejections.samples[reason]}" for reason, count in first.items()]
+    reasons += [f"{others:,} others"] if others else []
+    told = counted(rejections.total, "message")
+    return f"{told}, {share:.1%} ({'; '.join(reasons)})" if reasons else told
 
 
 def profile_lines(run_file: Path) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_the_table_has_the_newest_first_and_csv_has_all(run: Run, replayed: Path
         (("--until", "soon"), "--until: expected a date, such as 2013-11-04, got 'soon'"),
         (("--format", "parquet"), "--format parquet: expected the file to write: --out documents.parquet"),
         (("--out", "x.csv"), "--out: expected --format csv, jsonl or parquet with it, got table"),
-        (("--format", "parquet", "--out", "/nowhere/x.parquet"), "cannot write /nowhere/x.parquet"),
+        (("--format", "parquet", "--out", "/nowhere/x.parquet"), "the folder /nowhere does not exist"),
         (("--format", "xml"), "--format: expected table, csv, jsonl or parquet, got 'xml'"),
     ],
 )

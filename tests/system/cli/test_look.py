@@ -14,7 +14,6 @@ from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.written import write_run_file
 from vmfstream.cli.console import progress, write_page
 from vmfstream.cli.report import _topic_names
-from vmfstream.cli.topic_table import one_topic
 from vmfstream.dashboards.looks import texts
 from vmfstream.engine.loop.settings import Progress
 from vmfstream.runfile.queries import Reader
@@ -238,23 +237,17 @@ def test_a_slice_without_documents_is_shown(run: Run, tmp_path: Path) -> None:
     assert run("report", target, "--since", "2003")[0] == 0
 
 
-def test_a_topic_has_the_name_that_it_had_then(tmp_path: Path) -> None:
-    """A smoothed topic is told in slices before it was found; later names may have words that no document held yet."""
+def test_a_report_calls_topics_as_they_were_called_then(tmp_path: Path) -> None:
+    """Later names may have words that no document held yet."""
     run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=5, topics=3))
     with duckdb.connect(str(run_file)) as connection:
         connection.execute("insert into topic_name values (2, 1, 'a name of then', 'a title')")
     reader = Reader(run_file)
-    shown = one_topic(reader, 1, 2, "smoothed")
-    assert [row["name"] for row in shown[2:]] == ["a name of then"] * 3
-    assert [row["title"] for row in shown] == ["", "", *["a title"] * 3]
-    for row, longer in zip(shown[:2], one_topic(reader, 1, 3, "smoothed"), strict=False):
-        assert row["name"] == ", ".join(longer["words"])
-        assert len(row["words"]) == 2
     names = _topic_names(reader)
-    newest = int(reader.slices().slice[-1])
-    assert names(1, newest) == names(1, newest - 2) == "topic 1 (a name of then)"
-    assert "a name of then" not in names(1, newest - 3)
-    assert names(99, newest) == "topic 99"
+    assert names(1, 4) == names(1, 2) == "topic 1 (a name of then)"
+    earlier = reader.words("filtered", 1, 3)
+    assert names(1, 1) == f"topic 1 ({' '.join(earlier.word[earlier.slice == 1].tolist())})"
+    assert names(99, 4) == "topic 99"
 
 
 def test_options_of_a_picture_are_not_passed_over(run: Run, run_file: Path, tmp_path: Path) -> None:
