@@ -94,15 +94,7 @@ def export(
     other: Annotated[
         str | None, typer.Option("--other", help="Slice to compare with; by default the topic's first.")
     ] = None,
-    reading: Annotated[
-        Literal["filtered", "smoothed"] | None,
-        typer.Option(
-            "--reading",
-            help="Topics of the picture as known when each slice closed (filtered), or using documents of later slices "
-            "too (smoothed, the default).",
-            show_default=False,
-        ),
-    ] = None,
+    reading: ReadingOption = None,
     filtered: Annotated[
         bool, typer.Option("--filtered", "--then", hidden=True, help="Former names of --reading filtered.")
     ] = False,
@@ -171,15 +163,7 @@ def show(
         str | None, typer.Option("--at", help="Show the topics of this slice, such as 2003, instead of the newest.")
     ] = None,
     words: Annotated[int, typer.Option(min=1, max=60, help="Number of words per topic.")] = 8,
-    reading: Annotated[
-        Literal["filtered", "smoothed"] | None,
-        typer.Option(
-            "--reading",
-            help="Topics as known when each slice closed (filtered), or using documents of later slices too (smoothed, "
-            "the default as on the page).",
-            show_default=False,
-        ),
-    ] = None,
+    reading: ReadingOption = None,
     smoothed: Annotated[
         bool, typer.Option("--smoothed", "--hindsight", hidden=True, help="Former names of --reading smoothed.")
     ] = False,

@@ -29,10 +29,12 @@ CorpusArgument = Annotated[
 ]
 
 ReadingOption = Annotated[
-    Literal["filtered", "smoothed"],
+    Literal["filtered", "smoothed"] | None,
     typer.Option(
         "--reading",
-        help="Topics as known when each slice closed (filtered), or using documents of later slices too (smoothed).",
+        help="Topics as known when each slice closed (filtered), or using documents of later slices too (smoothed, the "
+        "default as on the page).",
+        show_default=False,
     ),
 ]
 

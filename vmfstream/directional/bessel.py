@@ -298,7 +298,7 @@ def largest_concentration(d: int) -> float:
     Examples
     --------
     >>> round(largest_concentration(3)), round(largest_concentration(1_000))
-    (1000000, 4995001)
+    (1000000, 4994751)
     """
     return float(inv_bessel_ratio(d, largest_resultant(d)))
 
