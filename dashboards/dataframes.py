@@ -33,6 +33,7 @@ from vmfstream.runfile.queries import (
     SnapshotWordFrame,
     StoryDocumentFrame,
     StoryFrame,
+    StorySliceFrame,
     StoryWordFrame,
     TopicFrame,
     WordCodes,
@@ -55,6 +56,7 @@ TABLES: Mapping[str, type] = {
     "stories": StoryFrame,
     "story_words": StoryWordFrame,
     "story_documents": StoryDocumentFrame,
+    "story_slices": StorySliceFrame,
 }
 """Names of the tables, each with the frame of ``vmfstream.runfile.queries`` whose columns it has."""
 
@@ -74,6 +76,7 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     "stories": ("story",),
     "story_words": ("story", "rank"),
     "story_documents": ("story", "rank"),
+    "story_slices": ("story", "slice"),
 }
 _OLD_TABLES = {"typical": "representative"}
 _OLD_COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -202,6 +205,11 @@ class RowsInMemory(ABC):
         """Return the representative documents of stories."""
         frame = self.whole(StoryDocumentFrame)
         return kept(frame, frame.rank <= top)
+
+    def story_slices(self) -> StorySliceFrame:
+        """Return what stories were at the ends of slices."""
+        frame = self.whole(StorySliceFrame)
+        return kept(frame, np.lexsort((frame.slice, frame.story)))
 
     def newest_listed(self, most: int, stories: Sequence[int]) -> ListedFrame:
         """Return no documents: tables have only representative ones."""

@@ -543,6 +543,10 @@ class StoryRows:
     words: Sequence[Sequence[tuple[str, float]]]
     documents: Sequence[Sequence[tuple[str, str, int, float]]]
 
+    def titles(self) -> list[str]:
+        """Return the title of each, which is that of its most representative document; empty without one."""
+        return [some[0][1] if some else "" for some in self.documents]
+
     def taken(self, rows: NDArray[np.integer]) -> StoryRows:
         """Return some of the rows."""
         columns: dict[str, Any] = {}
@@ -560,6 +564,23 @@ class StoryRows:
             lists = isinstance(found[0], list)
             columns[f.name] = [row for part in found for row in part] if lists else np.concatenate(found)
         return cls(**columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StorySlices:
+    """Stories as they were at the end of slices in which they had documents, parallel columns, (N,).
+
+    ``size`` are the documents of ``story`` until the end of ``slice``; ``topic``, ``trend``, ``title`` and ``words``,
+    the strongest first, are what `StoryRows` told of it then.
+    """
+
+    slice: NDArray[np.int64]
+    story: NDArray[np.int64]
+    size: NDArray[np.int64]
+    topic: NDArray[np.int64]
+    trend: NDArray[np.float64]
+    title: Sequence[str]
+    words: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -734,13 +755,13 @@ class Commit:
     is ``position``, the next offset of every part. ``closed`` are slices that ended, ``smoothed`` those that have their
     smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
     ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
-    `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
-    those of the epoch, None where they are not kept; of each topic and slice only the newest ``documents_per_topic``
-    stay, all if it is 0. ``relabelled`` are documents that have their smoothed topics now, ``in_other_stories`` those
-    whose smoothed story is another one. ``given_names`` are names that a namer gave: slice, topic, name. ``labels`` are
-    all documents of the epoch, with the places of their messages, where they are sent to others afterwards.
-    ``decisions`` were applied, or refused, at the ends of its slices; ``undone`` has for numbers of earlier ones that
-    of the decision by which each is undone.
+    `vmfstream.stages`. ``stories`` are those that changed, ``story_slices`` what they were at the ends of its slices,
+    ``story_events`` what happened to stories. ``documents`` are those of the epoch, None where they are not kept; of
+    each topic and slice only the newest ``documents_per_topic`` stay, all if it is 0. ``relabelled`` are documents that
+    have their smoothed topics now, ``in_other_stories`` those whose smoothed story is another one. ``given_names`` are
+    names that a namer gave: slice, topic, name. ``labels`` are all documents of the epoch, with the places of their
+    messages, where they are sent to others afterwards. ``decisions`` were applied, or refused, at the ends of its
+    slices; ``undone`` has for numbers of earlier ones that of the decision by which each is undone.
     """
 
     epoch: EpochReport
@@ -754,6 +775,7 @@ class Commit:
     sampled: Sampled | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     stories: StoryRows | None = None
+    story_slices: Sequence[StorySlices] = ()
     story_events: Sequence[StoryEvent] = ()
     documents: DocumentRows | None = None
     decisions: Sequence[Decision] = ()

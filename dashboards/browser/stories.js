@@ -41,21 +41,38 @@ export function storiesOfTopic(topic) {
 
 // a line of a tooltip about the largest story of a topic in a slice, if there is one
 export function storyHere(slice, topic) {
-  const found = page.stories.rows.find((row) => row[5] === topic && row[3] <= slice && slice <= row[4]);
+  const found = storiesAt(slice).find((row) => row[5] === topic);
   return found ? [format(messages.storyHere, { title: found[1] })] : [];
+}
+
+const asNow = (slice) => slice >= sliceCount - 1 || slice < page.stories.since;
+
+// the stories of a slice as they were at its end, the largest first: rows as those of the page
+function storiesAt(slice) {
+  const living = page.stories.rows.filter(([, , , first, last]) => first <= slice && slice <= last);
+  if (asNow(slice)) return living;
+  return living.flatMap((row) => asThen(row, slice)).sort((a, b) => b[2] - a[2] || a[0] - b[0]);
+}
+
+function asThen([story, endTitle, , first, , , , endWords, documents, before], slice) {
+  const then = before.findLast(([at]) => at <= slice);
+  if (!then) return [];
+  const [newest, size, topic, trend, title, words] = then;
+  const came = documents.filter(([, , at]) => at >= 0 && at <= slice);
+  return [[story, title || endTitle, size, first, newest, topic, trend, words || endWords, came]];
 }
 
 function drawStories() {
   const { rows, all } = page.stories;
   const atDate = storyList.scope === "date";
-  const chosen = atDate ? rows.filter(([, , , first, last]) => first <= state.slice && state.slice <= last) : rows;
+  const chosen = atDate ? storiesAt(state.slice) : rows;
   for (const button of $("#stories-scope").children)
     button.setAttribute("aria-pressed", String(button.dataset.value === storyList.scope));
   const count = chosen.length.toLocaleString("en");
   $("#stories-caption").textContent = !all
     ? messages.storiesNone
     : atDate
-      ? format(chosen.length ? messages.storiesAt : messages.storiesNoneAt, {
+      ? format(chosen.length ? captionAt(state.slice) : messages.storiesNoneAt, {
           n: count,
           date: page.labels[state.slice],
         })
@@ -65,6 +82,13 @@ function drawStories() {
   $("#stories-more").hidden = left <= 0;
   $("#stories-more").textContent = format(messages.storiesMore, { n: left });
 }
+
+const captionAt = (slice) =>
+  slice < page.stories.since
+    ? messages.storiesAtOld
+    : slice < sliceCount - 1
+      ? messages.storiesAt
+      : messages.storiesAtNewest;
 
 function storyItem([story, title, size, first, last, topic, trend, words, documents]) {
   const item = createElement("li");
@@ -96,12 +120,13 @@ function storyItem([story, title, size, first, last, topic, trend, words, docume
   );
   summary.append(createElement("span", words.join(" "), "muted about"), meta);
   box.append(summary, list);
-  if (keepsDocuments()) box.append(storyListed(story, size));
+  if (keepsDocuments()) box.append(storyListed(story));
   item.append(box, storyParent(topic, last));
   return item;
 }
 
-function storyListed(story, size) {
+function storyListed(story) {
+  const size = page.stories.rows.find((row) => row[0] === story)[2]; // all of them are listed, whatever the date
   const holder = createElement("div", undefined, "listed");
   const button = createElement("button", messages.listStory, "quiet");
   const show = () => showDocumentList(holder, { slice: null, topic: null, story, size });

@@ -191,7 +191,9 @@ PAGE: Mapping[str, str] = {
     "searchPeakShort": "word {rank}, {date}",
     "storiesDate": "at the date",
     "storiesAll": "all dates",
-    "storiesAt": (
+    "storiesAt": "{n} stories in {date}, the largest first, as they were then. Open one to see documents.",
+    "storiesAtNewest": "{n} stories in {date}, the largest first, as they are now. Open one to see documents.",
+    "storiesAtOld": (
         "{n} stories in {date}, the largest first. Titles, words and sizes are of their whole life, not of this date. "
         "Open one to see documents."
     ),

@@ -34,6 +34,7 @@ from vmfstream.runfile.queries import (
     SnapshotWordFrame,
     StoryDocumentFrame,
     StoryFrame,
+    StorySliceFrame,
     StoryWordFrame,
     TopicFrame,
     WordCodes,
@@ -182,6 +183,12 @@ class MergedRows:
         """Return the stories, each with its first and last date."""
         frame = self._rows.stories()
         return replace(frame, first_slice=self.dates(frame.first_slice), last_slice=self.dates(frame.last_slice))
+
+    def story_slices(self) -> StorySliceFrame:
+        """Return what stories were at the ends of dates: of the last slice in which they had documents."""
+        frame = self._dated(self._rows.story_slices())
+        last = np.append((frame.slice[1:] != frame.slice[:-1]) | (frame.story[1:] != frame.story[:-1]), True)
+        return kept(frame, last[: len(frame.slice)])
 
     def snapshots(self) -> SnapshotFrame:
         """Return the batch fits of samples, each with its date."""

@@ -26,6 +26,7 @@ from vmfstream.runfile.queries import (
     SnapshotWordFrame,
     StoryDocumentFrame,
     StoryFrame,
+    StorySliceFrame,
     StoryWordFrame,
     TopicFrame,
     WordCodes,
@@ -113,6 +114,10 @@ class RunRows(Protocol):
         """Return the representative documents of stories."""
         ...
 
+    def story_slices(self) -> StorySliceFrame:
+        """Return what stories were at the ends of slices, by story and slice."""
+        ...
+
     def newest_listed(self, most: int, stories: Sequence[int]) -> ListedFrame:
         """Return the newest documents of each topic and slice, and of some stories."""
         ...
@@ -176,6 +181,7 @@ class CachedRows:
     stories = _once(RunRows.stories)
     story_words = _once(RunRows.story_words)
     story_documents = _once(RunRows.story_documents)
+    story_slices = _once(RunRows.story_slices)
     newest_listed = _once(RunRows.newest_listed)
     listed_counts = _once(RunRows.listed_counts)
     snapshots = _once(RunRows.snapshots)
@@ -188,7 +194,7 @@ class CachedRows:
             for question in (
                 *(self.meta, self.slices, self.events, self.topic_names, self.pinned_topics, self.names),
                 *(self.epochs, self.rejections, self.quality, self.representative, self.listed_counts),
-                *(self.stories, self.story_words, self.story_documents, self.snapshots),
+                *(self.stories, self.story_words, self.story_documents, self.story_slices, self.snapshots),
             ):
                 question()
             for reading in readings_of(self):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, Decision, Event, SliceReport, StoryEvent, StoryRows, TopicRows
+from vmfstream.records import Commit, Decision, Event, SliceReport, StoryEvent, StoryRows, StorySlices, TopicRows
 from vmfstream.text.topic_names import JOINT
 
 Frame: TypeAlias = dict[str, NDArray[Any]]
@@ -134,6 +134,8 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
         tables["decision"] = decided(commit.decisions, report.epoch)
     if commit.stories is not None:
         tables |= _stories(commit.stories)
+    if commit.story_slices:
+        tables["story_slice"] = _story_slices(commit.story_slices)
     if commit.story_events:
         events = commit.story_events
         tables["story_event"] = {
@@ -183,8 +185,7 @@ def _stories(rows: StoryRows) -> dict[str, Frame]:
     documents = [one for some in rows.documents for one in some]
     counts = [len(some) for some in rows.documents]
     return {
-        "story": {name: getattr(rows, name) for name in numbers}
-        | {"title": as_texts(some[0][1] if some else "" for some in rows.documents)},
+        "story": {name: getattr(rows, name) for name in numbers} | {"title": as_texts(rows.titles())},
         "story_word": {
             "story": np.repeat(rows.story, lengths),
             "rank": _joined([np.arange(1, length + 1) for length in lengths]),
@@ -199,6 +200,14 @@ def _stories(rows: StoryRows) -> dict[str, Frame]:
             "time": _ints([time for _, _, time, _ in documents]).view("datetime64[us]"),
             "score": _floats([score for _, _, _, score in documents]),
         },
+    }
+
+
+def _story_slices(parts: Sequence[StorySlices]) -> Frame:
+    numbers = ("slice", "story", "size", "topic", "trend")
+    return {name: _joined([getattr(one, name) for one in parts]) for name in numbers} | {
+        "title": as_texts(title for one in parts for title in one.title),
+        "words": as_texts(JOINT.join(words) for one in parts for words in one.words),
     }
 
 

@@ -304,6 +304,14 @@ def add_isotropy(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table filtered add column isotropy double")
 
 
+def add_story_slices(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what stories were at the ends of slices."""
+    connection.execute("""
+        create table story_slice(
+            slice integer not null, story bigint not null, size bigint not null, topic integer not null,
+            trend float not null, title varchar not null, words varchar not null)""")
+
+
 def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
     """Give columns of a ``table`` a wider type if numbers of a ``frame`` ask for it.
 
@@ -340,10 +348,11 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_first_stories,
     narrow_places,
     add_isotropy,
+    add_story_slices,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "60f4c3df66528799"
+FINGERPRINT = "6c5a0944e722d56e"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 

@@ -28,6 +28,7 @@ from vmfstream.records import (
     SmoothedStories,
     StoryEvent,
     StoryRows,
+    StorySlices,
     TopicNames,
     TopicRows,
 )
@@ -120,6 +121,7 @@ def _commits(connection: duckdb.DuckDBPyConnection, *, documents: bool) -> list[
         commits[-1] = replace(
             commits[-1],
             stories=_stories(connection),
+            story_slices=_story_slices(connection),
             decisions=[replace(one, undone_by=None) for one in decisions],
             undone=undone,
         )
@@ -260,6 +262,15 @@ def _stories(connection: duckdb.DuckDBPyConnection) -> StoryRows | None:
     return StoryRows(
         **{name: rows[name] for name in names}, words=[words.get(story, []) for story in ids], documents=own
     )
+
+
+def _story_slices(connection: duckdb.DuckDBPyConnection) -> list[StorySlices]:
+    """Return what stories were at the ends of slices."""
+    rows = _columns(connection, "story_slice order by slice, story")
+    if not len(rows["slice"]):
+        return []
+    titles, words = (rows.pop(name).tolist() for name in ("title", "words"))
+    return [StorySlices(**rows, title=titles, words=[some.split(JOINT) if some else [] for some in words])]
 
 
 def _by(connection: duckdb.DuckDBPyConnection, key: str, rows: str) -> dict[int, ColumnArrays]:

@@ -91,3 +91,6 @@ create table decision(
     other integer, "text" varchar not null, slice integer not null, epoch bigint not null, refused varchar not null,
     undone_by bigint);
 create table story_smoothed(slice integer not null, place usmallint not null, story integer);
+create table story_slice(
+    slice integer not null, story bigint not null, size bigint not null, topic integer not null, trend float not null,
+    title varchar not null, words varchar not null);

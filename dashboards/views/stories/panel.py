@@ -11,7 +11,7 @@ from vmfstream.dashboards.looks.escape import clean, for_html
 from vmfstream.dashboards.panels import PageParts, Panel, switch
 from vmfstream.dashboards.rows.history import History, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows
-from vmfstream.runfile.queries import StoryFrame, kept, trend_word
+from vmfstream.runfile.queries import StoryFrame, Times, kept, trend_word
 
 MOST = 400
 """Stories of a page: the largest, and the newest besides."""
@@ -39,7 +39,9 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     """Return the page's stories, largest first, and how many there are altogether.
 
     A story is a row of number, title, documents, positions of the slices of its first and last document, parent topic
-    (-1 for none), trend, words, and its representative documents as rows of title and safe address.
+    (-1 for none), trend, words, its representative documents as rows of title, safe address and position (-1 where that
+    is not known), and what it was at positions where it had documents: position, size, topic, trend, title and words, 0
+    for a title or words as in the end. ``since`` is the first position of which that is known.
     """
     everything = rows.stories()
     frame = _chosen(everything)
@@ -53,17 +55,37 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     documents: list[list[list[str]]] = [[] for _ in place]
     best = rows.story_documents()
     best = kept(best, best.rank <= DOCUMENTS)
-    for story, title, address in zip(best.story.tolist(), best.title.tolist(), best.id.tolist(), strict=True):
+    came = _positions_of_times(best.time, rows, history)
+    for story, title, address, at in zip(
+        best.story.tolist(), best.title.tolist(), best.id.tolist(), came.tolist(), strict=True
+    ):
         if story in place:
             safe = address if address.startswith(("https://", "http://")) else ""
-            documents[place[story]].append([clean(str(title), 160) or clean(str(address)), safe])
+            documents[place[story]].append([clean(str(title), 160) or clean(str(address)), safe, at])
     first, last = _positions(frame.first_slice, history), _positions(frame.last_slice, history)
+    titles = [clean(str(title), 160) for title in frame.title.tolist()]
+    then = rows.story_slices()
+    known, told = _positions(then.slice, history), then.strongest()
+    before: list[dict[int, list[Any]]] = [{} for _ in place]
+    for i in np.flatnonzero(np.isin(then.story, frame.story)).tolist():
+        at = place[int(then.story[i])]
+        title = clean(str(then.title[i]), 160)
+        strongest = [clean(word) for word in told[i][:WORDS]]
+        before[at][int(known[i])] = [
+            int(known[i]),
+            int(then.size[i]),
+            int(then.topic[i]),
+            trend_word(float(then.trend[i]), False),
+            0 if title == titles[at] else title,
+            0 if strongest == words[at] else strongest,
+        ]
     return {
         "all": len(everything.story),
+        "since": int(known.min(initial=history.index.size)),
         "rows": [
             [
                 int(frame.story[i]),
-                clean(str(frame.title[i]), 160),
+                titles[i],
                 int(frame.size[i]),
                 int(first[i]),
                 int(last[i]),
@@ -71,6 +93,7 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
                 trend_word(float(frame.trend[i]), bool(frame.ended[i]), int(frame.merged_into[i])),
                 words[i],
                 documents[i],
+                list(before[i].values()),
             ]
             for i in range(len(frame.story))
         ],
@@ -99,6 +122,15 @@ def _positions(slices: Ints, history: History) -> Ints:
         return np.zeros_like(slices)
     found: Ints = np.clip(slices - history.index[0], 0, history.index.size - 1)
     return found
+
+
+def _positions_of_times(times: Times, rows: RunRows, history: History) -> Ints:
+    """Return positions of the slices in which documents came, by their times; -1 where slices have no times."""
+    slices = rows.slices()
+    if not len(slices.slice) or np.isnat(slices.ends).any():
+        return np.full(len(times), -1)
+    after = np.searchsorted(slices.ends, times, side="right")
+    return _positions(slices.slice[np.minimum(after, len(slices.slice) - 1)], history)
 
 
 PANEL = Panel("stories", section, "Stories", columns=columns)

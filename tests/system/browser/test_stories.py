@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.system.browser.driving import click, js, opened, press, until
-from tests.unit.dashboards.fakes import gazette, with_stories
+from tests.unit.dashboards.fakes import gazette, with_past, with_stories
 from vmfstream.dashboards.export import build_page
 
 pytestmark = pytest.mark.browser
@@ -40,6 +40,34 @@ def test_stories_follow_the_date(page: Any) -> None:
     click(page, "#stories-more")
     assert count(page) == 28
     assert js(page, "return document.querySelector('#stories-more').hidden") is True
+
+
+def test_stories_are_shown_as_they_were_at_the_date(chromium: Any, tmp_path: Path) -> None:
+    known = with_stories(gazette(slices=6, topics=3), (1, 90, 1, 5, "Later title"), (2, 50, 1, 5, "Other"))
+    path = tmp_path / "past.html"
+    past = with_past(known, (1, 2, 8, "Larger then"), (3, 1, 5, HOSTILE), (3, 2, 9, "Larger then"))
+    path.write_text(build_page(past)[0], encoding="utf-8")
+    page = opened(chromium, path.as_uri() + "#tab=stories", "document.querySelector('#stories li')")
+
+    def shown() -> tuple[list[str], str]:
+        titles = js(page, "return [...document.querySelectorAll('#stories .title')].map(at => at.textContent)")
+        return titles, js(page, "return document.querySelector('#stories-caption').textContent")
+
+    assert shown()[0] == ["Later title", "Other"]
+    assert "as they are now" in shown()[1]
+    press(page, "Home")  # before anything is known of the past, a run file of before shows the present
+    press(page, "ArrowRight")
+    assert until(page, "document.querySelectorAll('#stories > li').length === 1")
+    assert shown()[0] == ["Larger then"]
+    assert "as they were then" in shown()[1]
+    for _ in range(2):
+        press(page, "ArrowRight")
+    assert until(page, "document.querySelectorAll('#stories > li').length === 2")
+    assert shown()[0] == ["Larger then", HOSTILE]
+    about = js(page, "return document.querySelector('#stories > li:nth-child(2)').innerText")
+    assert "early1 a1" in about
+    assert "5 documents" in about
+    assert "rising" in about
 
 
 def test_all_stories_can_be_shown(page: Any) -> None:

@@ -26,6 +26,7 @@ from vmfstream.runfile.queries import (
     SnapshotWordFrame,
     StoryDocumentFrame,
     StoryFrame,
+    StorySliceFrame,
     StoryWordFrame,
     TopicFrame,
     WordFrame,
@@ -50,6 +51,7 @@ class FakeRows(RowsInMemory):
     settings: dict[str, str]
     snapshot_frames: tuple[SnapshotFrame, SnapshotTopicFrame, SnapshotWordFrame] | None = None
     story_frames: tuple[StoryFrame, StoryWordFrame, StoryDocumentFrame] | None = None
+    story_slice_frame: StorySliceFrame | None = None
 
     def meta(self) -> dict[str, str]:
         return dict(self.settings)
@@ -60,7 +62,7 @@ class FakeRows(RowsInMemory):
             found: F = made[kind]()
             return found
         frames: list[Any] = [self.slice_frame, self.typical_frame, self.event_frame, *(self.snapshot_frames or ())]
-        frames += self.story_frames or ()
+        frames += [*(self.story_frames or ()), self.story_slice_frame]
         frames += [frames_of[reading] for name in _BY_READING if reading in (frames_of := getattr(self, name))]
         return next((frame for frame in frames if isinstance(frame, kind)), empty(kind))
 
@@ -372,3 +374,12 @@ def with_stories(rows: FakeRows, *stories: tuple[int, int, int, int, str], topic
     ones = np.ones(len(stories), np.int64)
     documents = StoryDocumentFrame(number, ones, address, title, moment, np.full(len(stories), 0.5))
     return replace(rows, story_frames=(frame, words, documents))
+
+
+def with_past(rows: FakeRows, *past: tuple[int, int, int, str], topic: int = 1) -> FakeRows:
+    """Return a log that knows what stories were: slice, story, documents then, title then; the trend is 2.5."""
+    at, story, size = (np.array([one[k] for one in past], np.int64) for k in range(3))
+    title = np.array([one[3] for one in past], np.object_)
+    words = np.array([f"early{one[1]}, a{one[1]}" for one in past], np.object_)
+    known = StorySliceFrame(at, story, size, np.full(len(past), topic), np.full(len(past), 2.5), title, words)
+    return replace(rows, story_slice_frame=known)

@@ -120,6 +120,48 @@ def test_stories_are_told_of_with_their_words_and_documents() -> None:
         assert str(frame.first[i]).startswith(str(2001 + story))
 
 
+def told(store: MemoryStore) -> dict[tuple[int, int], tuple[Any, ...]]:
+    """What each story was told to be at the end of each slice: size, topic, trend, title, words."""
+    rows: dict[tuple[int, int], tuple[Any, ...]] = {}
+    for one in (part for commit in store.commits for part in commit.story_slices):
+        numbers = (column.tolist() for column in (one.slice, one.story, one.size, one.topic, one.trend))
+        for slice, story, *rest in zip(*numbers, one.title, one.words, strict=True):
+            assert (slice, story) not in rows
+            rows[slice, story] = tuple(rest)
+    return rows
+
+
+def changing() -> list[Item]:
+    """Episodes some of which go on for years, under other words, beside shorter ones."""
+    items = episodes(20, (*EPISODES, "harbour strike ended", "harbour strike verdict", "comet telescope mission"))
+    return [item | {"time": 2001 + i // 30} for i, item in enumerate(items) if isinstance(item, dict)]
+
+
+@pytest.mark.parametrize("settings", [SHORT, StorySettings(half_life=150.0), StorySettings(grain=0.3)])
+def test_what_stories_were_is_what_a_run_knew_that_ended_there(settings: StorySettings) -> None:
+    items = changing()
+    whole = told(labelled(items, settings)[0])
+    assert len({slice for slice, _ in whole}) == 5
+    for last in range(2001, 2006):
+        until, _ = labelled([item for item in items if isinstance(item, dict) and item["time"] <= last], settings)
+        rows = newest(until)
+        here = {story: row for (slice, story), row in whole.items() if slice == last}
+        assert here
+        for story, (size, topic, trend, title, words) in here.items():
+            frame, i = rows[story]
+            assert (size, topic, trend) == (frame.size[i], frame.topic[i], frame.trend[i])
+            assert (title, words) == (frame.documents[i][0][1], [word for word, _ in frame.words[i]])
+        assert {story for story, (frame, i) in rows.items() if frame.last_slice[i] == last} == set(here)
+
+
+def test_what_stories_were_does_not_depend_on_epochs() -> None:
+    items = changing()
+    wanted = told(labelled(items)[0])
+    assert any(words for *_, words in wanted.values())
+    assert told(labelled(items, epoch_documents=7)[0]) == wanted
+    assert told(labelled(items, epoch_documents=10**6)[0]) == wanted
+
+
 def twins() -> list[Item]:
     """Documents of stories some of which begin twice."""
     words = np.array(["".join(np.random.default_rng(i).choice(list("bcdfghklmnprst"), 8)) for i in range(800)])

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.runfile.processes import snapshot
 from tests.unit.runfile.records import commit, documents, smoothed, state, stories
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, Sampled, StoryEvent
+from vmfstream.records import Commit, Sampled, StoryEvent, StorySlices
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile, stored_state
@@ -25,6 +25,14 @@ def sampled(index: int, keys: list[int], cut: dict[int, int] | None = None) -> S
     return Sampled(index, np.array(keys, np.uint64), ["p"] * len(keys), np.array(keys, np.int64), packed, cut or {})
 
 
+def then(*rows: tuple[int, int, int]) -> StorySlices:
+    """Stories at the end of slices: slice, story, documents."""
+    slices, story, size = (np.array(column) for column in zip(*rows, strict=True))
+    titles = [f"title {number}" for number in size.tolist()]
+    words = [[f"w{number}", "x"][: number - 2] for number in size.tolist()]
+    return StorySlices(slices, story, size, story - 2, size / 2.0, titles, words)
+
+
 def epochs() -> list[Commit]:
     """Epochs of three slices: smoothed topics are renewed, the sample thinned, and some end no slice."""
     within: dict[str, Any] = {"closed": (), "slice_state": None}
@@ -33,12 +41,18 @@ def epochs() -> list[Commit]:
             0, sampled=sampled(0, [5, 1, 9]), stories=stories((1, 3), (2, 4)), documents=documents("a", "b"), **within
         ),
         commit(1, sampled=sampled(0, [2, 8]), documents=documents("c"), smoothed=[smoothed(0, mark="first")]),
-        commit(2, sampled=sampled(1, [4, 3], {0: 5}), smoothed=[smoothed(0, mark="second"), smoothed(1)]),
+        commit(
+            2,
+            sampled=sampled(1, [4, 3], {0: 5}),
+            smoothed=[smoothed(0, mark="second"), smoothed(1)],
+            story_slices=[then((1, 2, 3), (1, 1, 2)), then((2, 2, 7))],
+        ),
         commit(3, sampled=sampled(2, [7]), stories=stories((2, 9), (3, 3), mark="n"), **within),
         commit(
             4,
             small=True,
             stories=stories((1, 5), mark="m"),
+            story_slices=[then((3, 1, 5))],
             story_events=[StoryEvent("burst", 1, 3, 5), StoryEvent("merged", 2, 3, 4, 1, 7.5)],
         ),
         commit(5, sampled=sampled(2, [6], {0: 2, 1: 3}), smoothed=[smoothed(1, mark="third")]),
@@ -117,6 +131,12 @@ def test_a_story_has_the_rows_of_the_last_epoch_that_knows_it(tmp_path: Path) ->
     assert frame.ended.tolist() == [False, True, False]
     assert reader.story_words().word.tolist() == ["m1", "n2", "n2", "n3", "n3", "n3"]
     assert reader.story_documents(2).rank.tolist() == [1, 1, 2, 1, 2]
+    past = reader.story_slices()
+    assert (past.story.tolist(), past.slice.tolist()) == ([1, 1, 2, 2], [1, 3, 1, 2])
+    assert (past.size.tolist(), past.topic.tolist()) == ([2, 5, 3, 7], [-1, -1, 0, 0])
+    assert past.trend.tolist() == [1.0, 2.5, 1.5, 3.5]
+    assert past.title.tolist() == ["title 2", "title 5", "title 3", "title 7"]
+    assert past.words.tolist() == ["", "w5, x", "w3", "w7, x"]
     events = reader.story_events()
     assert events.kind.tolist() == ["burst", "merged"]
     assert (events.story.tolist(), events.size.tolist(), events.other.tolist()) == ([1, 2], [5, 4], [-1, 1])

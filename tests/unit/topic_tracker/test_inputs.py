@@ -491,7 +491,17 @@ def test_many_calls_are_saved_in_one_transaction(tmp_path: Path, monkeypatch: py
     for epoch in tracker._store.commits:
         commit(one_by_one, epoch)
     readers = [Reader(tmp_path / name) for name in ("all.duckdb", "one.duckdb")]
-    for table in ("slice", "topic", "filtered", "filtered_word", "position", "story", "event", "representative"):
+    for table in (
+        "slice",
+        "topic",
+        "filtered",
+        "filtered_word",
+        "position",
+        "story",
+        "story_slice",
+        "event",
+        "representative",
+    ):
         rows = [reader._rows(f'select * from "{table}" order by all') for reader in readers]
         assert repr(rows[0]) == repr(rows[1]), table
     loaded = TopicTracker.load(tmp_path / "all.duckdb")

@@ -205,6 +205,7 @@ class Engine:
             sampled=sampled,
             seconds=self._clock.take(),
             stories=stories,
+            story_slices=[] if state.stories is None else state.stories.take_slices(),
             story_events=story_events,
             documents=None if rows is None or not state.settings.documents else self._documents(rows),
             decisions=decisions,

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.engine.loop.document_buffer import KeptDocument, KeptDocuments, times_of
 from vmfstream.engine.loop.story_book import BURST_DOCUMENTS, BURST_SCORE, CALM_SCORE, StoryBook, growth
-from vmfstream.records import Arrays, Event, SmoothedStories, StoryEvent, StoryRows
+from vmfstream.records import Arrays, Event, SmoothedStories, StoryEvent, StoryRows, StorySlices
 from vmfstream.text.counts import Counts
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class StoryLevel:
         self._documents_now = self._documents_before = 0
         self._events: list[StoryEvent] = []
         self._ended: list[StoryRows] = []
+        self._then: list[StorySlices] = []
 
     def learn(self, documents: StoryDocuments, index: int, first: int = 0) -> NDArray[np.int64]:
         """Learn documents in their order; return the ids of their stories, (N,), -1 for those without words.
@@ -191,7 +192,9 @@ class StoryLevel:
         if len(shown):
             self._happened("ended", places[shown[retired.into[shown] < 0]], index)
             words = self._named(retired.words[shown, :WORDS], retired.weights[shown, :WORDS])
-            self._ended.append(self._rows(book.taken(places[shown]), words, ended=True))
+            ended = self._rows(book.taken(places[shown]), words, ended=True)
+            self._ended.append(ended)
+            self._told_then(ended.taken(np.flatnonzero(book.now[places[shown]])), index)
         book.drop(places)
 
     def end_slice(self, index: int, events: Sequence[Event]) -> list[tuple[KeptDocument, float, int, int]]:
@@ -222,6 +225,8 @@ class StoryLevel:
         book.bursting |= burst
         self._happened("burst", np.flatnonzero(burst & book.shown), index)
         book.changed |= moving
+        came = book.taken(book.shown & (book.now > 0))
+        self._told_then(self._rows(came, self._words(came.ids), ended=False), index)
         book.before, book.now = book.now, np.zeros_like(book.now)
         self._documents_before, self._documents_now = self._documents_now, 0
         return first
@@ -254,9 +259,14 @@ class StoryLevel:
             book = self._book.taken(changed)
             if self._documents_now and self._documents_before:
                 book.trend = growth(book.now, book.before, self._documents_now, self._documents_before)
-            parts = [*parts, self._rows(book, self._named(*self._parts()[0].strongest(book.ids, WORDS)), ended=False)]
+            parts = [*parts, self._rows(book, self._words(book.ids), ended=False)]
         self._book.changed[:] = False
         return (None if not parts else StoryRows.joined(parts)), events
+
+    def take_slices(self) -> list[StorySlices]:
+        """Return what stories were at the ends of slices since the last call."""
+        taken, self._then = self._then, []
+        return taken
 
     def arrays(self) -> Arrays:
         """Return all that `restore` needs, as flat arrays; nothing before the first document."""
@@ -315,6 +325,18 @@ class StoryLevel:
     def _happened(self, kind: str, places: NDArray[np.int64], index: int) -> None:
         ids, sizes = self._book.ids[places].tolist(), self._book.size[places].tolist()
         self._events += [StoryEvent(kind, story, index, size) for story, size in zip(ids, sizes, strict=True)]
+
+    def _told_then(self, rows: StoryRows, index: int) -> None:
+        """Note what stories are at the end of slice ``index``, or when they end in it."""
+        if not len(rows.story):
+            return
+        slices, words = np.full(len(rows.story), index), [[word for word, _ in some] for some in rows.words]
+        then = StorySlices(slices, rows.story, rows.size, rows.topic, rows.trend, rows.titles(), words)
+        self._then.append(then)
+
+    def _words(self, ids: NDArray[np.int64]) -> list[list[tuple[str, float]]]:
+        """Return the strongest words of living stories, with their weights."""
+        return self._named(*self._parts()[0].strongest(ids, WORDS)) if len(ids) else []
 
     def _named(self, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> list[list[tuple[str, float]]]:
         """Return the words of stories from their columns (S, n), -1 for none, and their weights, (S, n)."""

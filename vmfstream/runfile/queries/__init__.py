@@ -33,6 +33,7 @@ from vmfstream.runfile.queries.stories import (
     StoryEventFrame,
     StoryFrame,
     StoryQueries,
+    StorySliceFrame,
     StoryWordFrame,
     trend_word,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "StoryDocumentFrame",
     "StoryEventFrame",
     "StoryFrame",
+    "StorySliceFrame",
     "StoryWordFrame",
     "TemperatureFrame",
     "Texts",

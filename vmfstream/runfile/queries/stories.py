@@ -7,6 +7,7 @@ from typing import Any
 
 from vmfstream.arrays import Vector
 from vmfstream.runfile.queries.base import Bools, Ints, RunFileQueries, Texts, Times
+from vmfstream.text.topic_names import JOINT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,23 @@ class StoryDocumentFrame:
     title: Texts
     time: Times
     score: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StorySliceFrame:
+    """Stories as they were at the ends of slices, see `vmfstream.records.StorySlices`; ``words`` between commas."""
+
+    slice: Ints
+    story: Ints
+    size: Ints
+    topic: Ints
+    trend: Vector
+    title: Texts
+    words: Texts
+
+    def strongest(self) -> list[list[str]]:
+        """Return the words of each row, the strongest first."""
+        return [words.split(JOINT) if words else [] for words in self.words.tolist()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +127,10 @@ class StoryQueries(RunFileQueries):
     def story_documents(self, top: int = 5) -> StoryDocumentFrame:
         """Return at most ``top`` representative documents of every story."""
         return self._frame(StoryDocumentFrame, "from story_document where rank <= $1 order by story, rank", [top])
+
+    def story_slices(self) -> StorySliceFrame:
+        """Return what stories were at the ends of slices, by story and slice; run files of before have none."""
+        return self._frame(StorySliceFrame, "from story_slice order by story, slice")
 
     def story_events(self) -> StoryEventFrame:
         """Return what happened to stories."""
