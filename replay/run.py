@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,13 +150,16 @@ def replay_planted(
     return Recovered(engine, int(scored.sum()), score.nmi, score.ari)
 
 
-def describe_corpora() -> Iterator[str]:
-    """One line per corpus: name, documents, where it is, what it is."""
-    yield f"{PLANTED:<16}{PlantedStream().total:>9,} documents  built in: a newswire with known topics"
+def describe_corpora() -> list[dict[str, Any]]:
+    """Return a row per corpus: name, documents, what it is, where it is."""
+    total, about = PlantedStream().total, "A newswire with known topics."
+    rows = [{"name": PLANTED, "documents": f"{total:,}", "what": about, "where": "built in"}]
     for corpus in corpora():
         found = corpus.find()
         where = str(found) if found else ("can be downloaded" if corpus.home else "not on this machine")
-        yield f"{corpus.name:<16}{corpus.documents:>9,} documents  {corpus.title}: {corpus.description} [{where}]"
+        what = f"{corpus.title}: {corpus.description}"
+        rows.append({"name": corpus.name, "documents": f"{corpus.documents:,}", "what": what, "where": where})
+    return rows
 
 
 def fetch_corpus(name: str) -> Path:

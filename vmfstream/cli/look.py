@@ -192,7 +192,8 @@ def show(
     if stories:
         if smoothed or reading is not None or topic is not None or at is not None:
             raise InputError("--stories shows all stories as they are known now; leave --topic, --at and --reading out")
-        return print_rows(newest_stories(Reader(run_file), words, top), as_json, "there are no stories")
+        rows = newest_stories(Reader(run_file), words, top)
+        return print_rows(rows, as_json, "there are no stories", ("first", "last", "topic"))
     if topic is not None and at is not None:
         raise InputError("--topic shows one topic in every slice, --at all topics of one slice; leave one of them out")
     reader = Reader(run_file)
@@ -202,7 +203,8 @@ def show(
         closed, told = bool(len(reader.slices().slice)), list(told_of_input(reader))
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
-    print_rows(rows, as_json, "there are no topics" if closed else "no slice is closed yet")
+    nothing = "there are no topics" if closed else "no slice is closed yet"
+    print_rows(rows, as_json, nothing, ("diversity", "npmi"))
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
     for line in () if as_json else told:
@@ -286,7 +288,9 @@ def documents(
     if table:
         rows = newest_rows(reader, choice, 30 if limit is None else limit)
         seen = [name for name in COLUMNS if name != "smoothed_story" or any(row[name] is not None for row in rows)]
-        return print_rows([{name: row[name] for name in seen} for row in rows], False, "there are no such documents")
+        spare = ("second_probability", "second", "smoothed_story", "novelty", "slice", "time")
+        shown = [{name: row[name] for name in seen} for row in rows]
+        return print_rows(shown, False, "there are no such documents", spare)
     with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
         writer = csv.DictWriter(target, [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS, lineterminator="\n")
         if format == "csv":
@@ -313,9 +317,7 @@ def corpora(
     from vmfstream.replay.run import describe_corpora, fetch_corpus
 
     if get is None:
-        for line in describe_corpora():
-            typer.echo(line)
-        return
+        return print_rows(describe_corpora(), False, "there are no corpora", ("where",))
     if get != "get" or name is None:
         raise InputError("expected: vmfstream corpora, or: vmfstream corpora get NAME")
     typer.echo(f"{fetch_corpus(name)}")
