@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,13 @@ def engine(
     assigned: Assigned | None = None,
     threads: int = 1,
     cold_starts: int = 2,
+    rules: Mapping[str, Any] = MappingProxyType({}),
     **settings: Any,
 ) -> Engine:
-    """An engine over a list or a source."""
+    """An engine over a list or a source, whose tracker may have other rules besides."""
     read = MemorySource(source) if isinstance(source, Iterable) else source
-    model = TrackerModel(TrackerSettings(topics=topics, window=window, cold_starts=cold_starts, threads=threads))
+    chosen = TrackerSettings(topics=topics, window=window, cold_starts=cold_starts, threads=threads, **rules)
+    model = TrackerModel(chosen)
     cut = EngineSettings(Slicing.parse(slices), **settings)
     batches = LocalBatches(read, codec or FieldCodec(), cut, assigned)
     return Engine(read, encoder or TextEncoder(), model, store or MemoryStore(), cut, batches)

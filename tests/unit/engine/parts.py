@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from tests.unit.engine.documents import SUBJECTS, document
@@ -82,13 +83,15 @@ def ranged(
     window: int | None = None,
     range_messages: int = 100,
     cold_starts: int = 2,
+    encoder: Callable[[], TextEncoder] = TextEncoder,
+    rules: Mapping[str, Any] = MappingProxyType({}),
     **settings: Any,
 ) -> Engine:
-    """An engine over parts."""
+    """An engine over parts, whose tracker may have other rules besides."""
     cut = EngineSettings(Slicing.parse(slices), **settings)
-    model = TrackerModel(TrackerSettings(topics=topics, window=window, cold_starts=cold_starts, threads=1))
-    batches = RangedBatches(source, FieldCodec(), cut, TextEncoder, executor or InProcess(), range_messages)
-    return Engine(source, TextEncoder(), model, store or MemoryStore(), cut, batches)
+    model = TrackerModel(TrackerSettings(topics=topics, window=window, cold_starts=cold_starts, threads=1, **rules))
+    batches = RangedBatches(source, FieldCodec(), cut, encoder, executor or InProcess(), range_messages)
+    return Engine(source, encoder(), model, store or MemoryStore(), cut, batches)
 
 
 def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryStore:
