@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,12 @@ LEFT = {"tutorial.md", "python.md"}
 def followed_newswire(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files that the pages name."""
     folder = tmp_path_factory.mktemp("guides")
-    newswire = PlantedStream(slices=12, documents_per_slice=150).documents()
-    rows = [{"date": f"{one.time:%Y-%m-%dT%H:%M}", "title": one.title, "text": one.text} for one in newswire]
-    for name, some in (("papers", rows), ("news", rows[:60]), ("posts", rows[:60])):
+    newswire = PlantedStream(slices=12, documents_per_slice=120).documents()
+    rows = [
+        {"date": f"{one.time:%Y-%m-%dT%H:%M}", "title": one.title, "text": one.text} for one in islice(newswire, 720)
+    ]
+    news = [row | {"date": f"2021-01-01T{n // 6:02}:{n % 6}0"} for n, row in enumerate(rows[:60])]
+    for name, some in (("papers", rows), ("news", news), ("posts", rows[:60])):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some), encoding="utf-8")
     (folder / "mine.txt").write_text("cramer\n", encoding="utf-8")
     (folder / "mails").mkdir()
