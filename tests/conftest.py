@@ -59,11 +59,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     classes, and with others in ``make test-all``.
     """
     shown: dict[type, str] = {}
+    settings: dict[int, str] = {}
     for item in sorted(items, key=lambda item: item.path.name == "test_defaults.py"):
         given = getattr(getattr(item, "callspec", None), "params", {})
         if {"estimator", "check"} <= given.keys():
-            setting = repr(given["estimator"])
-            if setting != shown.setdefault(type(given["estimator"]), setting):
+            model = given["estimator"]
+            setting = settings.get(id(model)) or settings.setdefault(id(model), repr(model))
+            if setting != shown.setdefault(type(model), setting):
                 item.add_marker(pytest.mark.thorough)
         place = item.path.relative_to(TESTS).as_posix()
         shared = next((name for name in ("broker", "browser") if item.get_closest_marker(name)), place)
@@ -77,9 +79,15 @@ def _turn(place: str) -> int:
     return next((turn for turn, folder in enumerate(LONG_FIRST) if place.startswith(folder)), len(LONG_FIRST))
 
 
+def pytest_collection() -> None:
+    """Look for no garbage while all that is made stays until the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what stays until the end and let it wait longer: compiling makes it look often."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, *gc.get_threshold()[1:])
 
 
