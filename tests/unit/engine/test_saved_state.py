@@ -41,7 +41,7 @@ def item(i):
     return {"id": f"d{i}", "title": f"t{i}", "text": text, "time": f"2020-{1 + i // 60:02d}-03", "vector": values}
 
 
-items = [item(i) for i in range(420)]
+items = [item(i) for i in range(375)]  # of which the last are in the month after that of the saved state
 second = {"documents": "all", "smoothed_stories": True}
 given = {"dimension": 8, "named": vectors == "named"} if vectors else {"stem": stem or ""}
 settings = RunSettings(topics=3, slices="month", threads=1, sample=50, **given, **second)
@@ -89,7 +89,7 @@ class Altered(MemoryStore):
 unaltered = Altered()
 unaltered.checkpoint = replace(saved, finished=False)
 unaltered.commits, unaltered._settings = whole.commits[-1:], whole.settings({})
-go_on(unaltered, 420)  # what follows says something only if this goes on
+go_on(unaltered, 375)  # what follows says something only if this goes on
 
 outcome = {"refused": 0, "went on": [], "failed": []}
 turns = random.Random(2)
@@ -108,7 +108,7 @@ with np.errstate(all="ignore"):
                 store.checkpoint = replace(saved, finished=False, **{part: arrays})
                 store.commits, store._settings = whole.commits[-1:], whole.settings({})
                 try:
-                    go_on(store, 420)
+                    go_on(store, 375)
                 except VmfstreamError as error:
                     outcome["refused"] += 1
                 except Exception as error:
@@ -130,12 +130,6 @@ def altered(vectors: str | None, stem: str | None, share: float) -> tuple[int, l
     outcome = json.loads(last)
     assert outcome["failed"] == []
     return outcome["refused"], outcome["went on"]
-
-
-@pytest.mark.thorough
-def test_an_altered_state_never_ends_the_interpreter() -> None:
-    refused, went_on = altered(None, None, 0.06)
-    assert refused > 0.6 * (refused + len(went_on))
 
 
 @pytest.mark.thorough
