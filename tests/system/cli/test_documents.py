@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -12,12 +14,14 @@ import pytest
 from tests.system.cli.given import COMMAND, Run, lines, write
 
 
-@pytest.fixture
-def replayed(run: Run, good: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the run file of a replay, one of whose texts has no words and whose story 1 was merged into 0."""
-    write(good, [*lines(), {"id": "\x1b[31mred", "time": "2004", "text": "...", "title": "Nothing"}])
-    path = tmp_path / "replayed.duckdb"
-    assert run("replay", good, *COMMAND, "--out", path)[0] == 0
+    folder = tmp_path_factory.mktemp("replayed")
+    rows: list[dict[str, object]] = [*lines(), {"id": "\x1b[31mred", "time": "2004", "text": "...", "title": "Nothing"}]
+    good, path = write(folder / "good.jsonl", rows), folder / "replayed.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "replay", good, *COMMAND, "--out", path]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
     with duckdb.connect(str(path)) as connection:
         connection.execute("insert into story_event values (2003, 9, 'merged', 1, 40, 0, 8.5)")
     return path
