@@ -5,16 +5,22 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.system.cli.given import COMMAND, Run, lines, write
 from vmfstream import cli
 
+_made_once = cache(typer.main.get_command)
+
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.setattr(typer.main, "get_command", _made_once)
+
     def call(*args: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["vmfstream", *map(str, args)])
         code = 0
