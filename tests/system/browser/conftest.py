@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from tests.unit.dashboards.fakes import gazette, replacing
+from vmfstream.connectors.memory import MemorySource
 from vmfstream.dashboards.export import build_page
 from vmfstream.engine.run import RunSettings, follow
+from vmfstream.records import Message
 from vmfstream.replay.run import open_replay
 from vmfstream.runfile.writer import RunFile
 
@@ -67,11 +69,11 @@ def closed(driver: Any, offline: bool) -> None:
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return logs of real corpora by name."""
+    """Return logs of every fourth document of real corpora by name."""
     folder = tmp_path_factory.mktemp("real")
     logs = {}
     for corpus, topics in (("nips-papers", 10), ("nyt", 12)):
-        opened, logs[corpus] = open_replay(corpus), folder / f"{corpus}.duckdb"
+        opened, logs[corpus], messages = open_replay(corpus), folder / f"{corpus}.duckdb", list[Message]()
         settings = RunSettings(
             title=opened.title,
             source=corpus,
@@ -81,6 +83,9 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             window=600,
             stop_words=" ".join(opened.stop_words),
         )
-        with closing(opened.source):
-            follow(opened.source, opened.codec, RunFile(logs[corpus]), settings)
+        with closing(opened.source) as source:
+            while not source.exhausted:
+                messages += source.poll(10_000, 0.0)
+        few = MemorySource([message.value for message in messages[::4]])
+        follow(few, opened.codec, RunFile(logs[corpus]), settings)
     return logs
