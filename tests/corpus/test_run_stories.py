@@ -67,7 +67,7 @@ def replayed(name: str, folder: Path, embed: str = "") -> Labelled:
 
     path = folder / "run.duckdb"
     settings = RunSettings(
-        topics=5,
+        topics=2,
         slices=corpus.slices,
         threads=1,
         living_topics=False,
