@@ -221,9 +221,9 @@ def test_labels_of_stories_with_heavy_tails_are_those_of_the_formulas(dense: boo
 @pytest.mark.parametrize("timed", first_of([True, False]))
 def test_long_documents_are_judged_twice_by_the_formulas(timed: bool) -> None:
     """Many have few words of their story's own."""
-    x, truth = mixed_shares(400)
+    x, truth = mixed_shares(240)
     settings = StorySettings(half_life=100.0)
-    times = np.cumsum(np.random.default_rng(2).exponential(1.0, 400)) + 1e6 if timed else np.arange(400.0)
+    times = np.cumsum(np.random.default_rng(2).exponential(1.0, len(x))) + 1e6 if timed else np.arange(0.0, len(x))
     mixture = SequentialMixture(settings, x.shape[1])
     labels = mixture.learn(csr_array(x.astype(np.float32)), times if timed else None).labels
     exact = x.astype(np.float32).astype(np.float64)
@@ -261,7 +261,7 @@ def test_stories_that_prove_to_be_the_same_are_merged_by_the_formulas(
 @pytest.mark.parametrize("timed", first_of([True, False]))
 @pytest.mark.parametrize(("twins", "cauchy"), [(False, False), (True, False), (False, True)])
 def test_words_and_vectors_count_by_the_formulas(dense: bool, timed: bool, twins: bool, cauchy: bool) -> None:
-    x, truth = bursts(700, **TWINS) if twins else bursts(400, seed=1)
+    x, truth = bursts(700, **TWINS) if twins else bursts(250, seed=1)
     beside = vectors_of(truth, noise=2.0 if twins else 0.4)
     beside[::40] = 0.0
     settings = StorySettings(grain=0.2, half_life=150.0) if twins else StorySettings(half_life=30.0)
