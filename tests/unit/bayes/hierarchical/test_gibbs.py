@@ -83,6 +83,7 @@ def drawn(leaf: KappaModel, draws: int) -> TreeDraws:
     return draw_tree(X, np.array([0, 0, 1, 2, 3]), TREE, prior, rng=np.random.default_rng(0), draws=draws)
 
 
+@pytest.mark.thorough
 def test_draws_are_as_frequent_as_they_should_with_known_concentration() -> None:
     density, log_near = exact(5.0)
     expected = np.exp(density - logsumexp(density))

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import gammaln, ive, log_expit, logsumexp
 
-from tests.tiers import first_of
 from tests.unit.mixtures.planted import nmi
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.temporal.gibbs import ChainDraws, ChainPrior, draw_chain
@@ -82,7 +81,8 @@ def drawn(step: float | None) -> ChainDraws:
     return draw_chain(XS, labels, means, np.array([5.0]), prior, np.random.default_rng(0), draws=4000)
 
 
-@pytest.mark.parametrize("step", first_of([None, STEP]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", [None, STEP])
 def test_draws_are_as_frequent_as_they_should_be(step: float | None) -> None:
     u = np.linspace(-4, 4, 15)
     kappas = np.exp(CLOSE.m + u * np.sqrt(CLOSE.s2))
