@@ -44,7 +44,7 @@ def item(i):
 items = [item(i) for i in range(375)]  # of which the last are in the month after that of the saved state
 second = {"documents": "all", "smoothed_stories": True}
 given = {"dimension": 8, "named": vectors == "named"} if vectors else {"stem": stem or ""}
-settings = RunSettings(topics=3, slices="month", threads=1, sample=50, **given, **second)
+settings = RunSettings(topics=3, slices="month", window=120, threads=1, sample=50, **given, **second)
 fields = {"vector": "vector", "dimension": 8} if vectors else {}
 
 
@@ -67,7 +67,7 @@ def alterations(array):
         return
     if array.dtype.kind == "f":
         yield "integers", array.astype(np.int64, casting="unsafe")
-        for value in (np.nan, np.inf, -1e30):
+        for value in (np.nan, np.inf, -1e30, 1e30):
             other = array.copy()
             other.flat[array.size // 2] = value
             yield str(value), other

@@ -47,7 +47,7 @@ class Rule:
     kinds: str
     shape: tuple[int | str, ...]
     low: float | None = None
-    high: int | str | None = None
+    high: float | str | None = None
     rising: str | None = None
     lengths: str | None = None
 
@@ -126,7 +126,7 @@ _STORIES: Mapping[str, Rule] = {
     **{f"stories.mixture.{name}": Rule("f", ("stories",), low=-np.inf) for name in ("square", "first", "last")},
     "stories.mixture.indptr": Rule("i", ("stories+1",), rising="stories.entries"),
     "stories.mixture.values": Rule("f", ("stories.entries",), low=-np.inf),
-    "stories.mixture.beside": Rule("f", ("stories", "dimension"), low=-_LONG),
+    "stories.mixture.beside": Rule("f", ("stories", "dimension"), low=-_LONG, high=_LONG),
     "stories.mixture.beside_square": Rule("f", ("stories",), low=-1.0),
     "stories.mixture.clock": Rule("f", (2,), low=-np.inf),
     "stories.mixture.counters": Rule("i", (2,), low=0),
@@ -135,7 +135,7 @@ _STORIES: Mapping[str, Rule] = {
     "stories.window.indptr": Rule("i", ("waiting+1",), rising="waiting.entries"),
     "stories.window.values": Rule("f", ("waiting.entries",), low=-np.inf),
     "stories.window.times": Rule("f", ("waiting",), low=-np.inf),
-    "stories.window.vectors": Rule("f", ("waiting", "dimension"), low=-_LONG),
+    "stories.window.vectors": Rule("f", ("waiting", "dimension"), low=-_LONG, high=_LONG),
     "stories.window.seen": Rule("i", (1,), low=0),
     "stories.window.labels": Rule("i", ("waiting",), low=-1),
     "stories.window.place": Rule("i", ("waiting",), low=0),
@@ -167,7 +167,7 @@ _NAMES: Mapping[str, Rule] = {
     "encoder.topics.ids": Rule("i", ("named",)),
     "encoder.topics.indptr": Rule("i", ("named+1",), rising="named.words"),
     "encoder.topics.indices": Rule("i", ("named.words",), low=0, high="encoder.words.width"),
-    "encoder.topics.data": Rule("f", ("named.words",), low=-_LONG),
+    "encoder.topics.data": Rule("f", ("named.words",), low=-_LONG, high=_LONG),
 }
 
 _TRACKER: Mapping[str, Rule] = {
@@ -176,7 +176,7 @@ _TRACKER: Mapping[str, Rule] = {
     "open.documents": Rule("i", (2,), low=0),
     "open.resp": Rule("f", ("*", "columns"), low=0.0),
     "slice": Rule("i", (1,), low=-_MOST, high=_MOST),
-    "anchor": Rule("f", ("dimension",), low=-_LONG),
+    "anchor": Rule("f", ("dimension",), low=-_LONG, high=_LONG),
     "scalars": Rule("f", (2,), low=-1.0),
     "ids": Rule("i", ("topics",), low=0, high=_MOST),
     "counters": Rule("i", (2,), low=0, high=_MOST),
@@ -188,8 +188,8 @@ _TRACKER: Mapping[str, Rule] = {
     "window.index": Rule("i", ("window",)),
     "window.sizes": Rule("i", ("window",), low=0, lengths="window.rows"),
     "window.resp": Rule("f", ("window.rows", "columns"), low=0.0),
-    "prior": Rule("f", ("dimension", "*"), low=-_LONG),
-    "past.{}": Rule("f", ("dimension", "columns"), low=-np.inf),
+    "prior": Rule("f", ("dimension", "*"), low=-_LONG, high=_LONG),
+    "past.{}": Rule("f", ("dimension", "columns"), low=-_LONG, high=_LONG),
     "temperature": Rule("f", (1,), low=0.0),
     **{f"life.{name}": Rule("f", ("topics",), low=-np.inf) for name in ("usual", "weight", "height")},
     **{f"life.{name}": Rule("i", ("topics",)) for name in ("asleep", "watched", "alive", "numbered")},
