@@ -50,7 +50,7 @@ class ManualSource:
         self,
         texts: Sequence[str],
         times: NDArray[np.int64],
-        ids: Sequence[str] | None,
+        ids: Sequence[Any] | None,
         order: NDArray[np.int64],
         titles: Sequence[Any] | None = None,
     ) -> None:
@@ -60,7 +60,8 @@ class ManualSource:
         ----------
         texts : sequence of N str
         times : (N,), as of `moments`.
-        ids : sequence of N str, or None: each has its number among all, in the order in which they were given.
+        ids : sequence of N, or None for none. A text without an id (None, NaN, an empty one) is called ``texts:`` and
+            its number among all, in the order in which they were given.
         order : (N,), the places of the texts in the order in which they are to be read.
         titles : sequence of N titles, or None: those of documents are the beginnings of their texts.
         """
@@ -75,7 +76,8 @@ class ManualSource:
             if not isinstance(text, str)
         }
         known = [None if at in rejected else text for at, text in enumerate(texts)] if rejected else list(texts)
-        names = list(map(str, offset.tolist() if ids is None else ids))
+        numbers = offset.tolist()
+        names = [f"{PART}:{at}" for at in numbers] if ids is None else list(map(_id, ids, numbers))
         for at in rejected:
             names[at] = ""
         places = order.tolist()
@@ -106,6 +108,19 @@ class ManualSource:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
+
+
+def _id(given: Any, number: int) -> str:
+    """Return an id as a text; one that is missing is made of the ``number`` of the text."""
+    try:
+        missing = given is None or given == "" or bool(given != given)  # NaN and NaT differ from themselves
+    except TypeError:  # NA of pandas
+        missing = True
+    if missing:
+        return f"{PART}:{number}"
+    if isinstance(given, float) and given.is_integer():  # of a column of whole numbers in which some are missing
+        given = int(given)
+    return str(given)
 
 
 def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:

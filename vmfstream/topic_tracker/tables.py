@@ -195,8 +195,4 @@ def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) ->
         return {name: [] for name in needed}
     there = dict.fromkeys(key for row in rows for key in row)
     ids = named(there, (names["id"],) if names["id"] else ID_NAMES)
-    for key in ids[:1]:
-        with_id = sum(key in row for row in rows)
-        if with_id != len(rows):
-            raise InputError(f"documents: expected an id for all of {len(rows)} or for none, got {with_id}")
     return {str(key): [row.get(key) for row in rows] for key in dict.fromkeys([*keys, *ids[:1]])}

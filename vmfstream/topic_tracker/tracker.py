@@ -259,7 +259,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
             Of a table None: its column for the time counts. Slices of a number of documents need none.
         ids : sequence of str, optional
-            A repeated id is left out; by default every text is a new document, or the column for the id counts.
+            A repeated id is left out, with a warning. By default the column for the id counts. A text without an id
+            (None, NaN, an empty one) is a new document, called ``texts:`` and its number.
         text, time, id, title : str, optional
             Columns of a table. By default the first with a usual name, as in files: ``text``, ``body``, ``content``,
             ``abstract``, ``summary``, ``message``, ``description``; ``time``, ``timestamp``, ``date``, ``published``,
@@ -290,7 +291,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         return self._learn(
             found.text if isinstance(found.text, list) else list(found.text),
             _NO_TIME if found.time is None else found.time,
-            None if known is None else list(map(str, known)),
+            known,
             found.title,
         )
 
@@ -319,14 +320,21 @@ class TopicTracker(Labelling, Answers, Decisions):
         self._order = np.arange(len(texts)) if self._counted else np.argsort(times_of_texts, kind="stable")
         self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
         self._source.add(texts, times_of_texts, ids, self._order, titles)
-        position = self._engine.state.position
+        position, commits = self._engine.state.position, len(self._store.commits)
         late = position.late
         self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
         if position.late > late:
             warnings.warn(
                 f"{position.late - late:,} of {len(texts):,} documents belong to slices that were closed by earlier "
                 "calls; they were counted in the slice that was open. Learn documents in the order of their times",
-                stacklevel=2,
+                stacklevel=3,
+            )
+        refused = [one for commit in self._store.commits[commits:] for one in commit.rejected]
+        if refused:
+            warnings.warn(
+                f"{len(refused):,} of {len(texts):,} documents were not learnt, the first of them for this reason: "
+                f"{refused[0].reason}; `rejected` has all reasons",
+                stacklevel=3,
             )
         return self
 

@@ -140,6 +140,7 @@ def test_columns_are_not_named_beside_times() -> None:
         TopicTracker().learn(["a"], 2001, text="body")
 
 
+@pytest.mark.filterwarnings("ignore:.*were not learnt")
 def test_missing_texts_are_rejected_one_by_one() -> None:
     frame = pd.DataFrame({"text": ["cat fur", None], "time": [2001, 2001]})
     for table in (frame, Once, {"text": ["cat fur", None], "time": [2001, 2001]}):

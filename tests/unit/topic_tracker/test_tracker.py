@@ -47,6 +47,7 @@ def test_one_row_per_topic_and_slice() -> None:
     assert len(fitted().topics(words=2)[0]["words"]) == 2
 
 
+@pytest.mark.filterwarnings("ignore:.*were not learnt")
 def test_stories_are_labelled_from_the_first_text() -> None:
     tracker = TopicTracker(topics=3)
     texts = ["harbour strike", "comet orbit", "the", "harbour strike docker", "comet orbit", "harbour docker"]
@@ -166,6 +167,7 @@ def test_what_is_not_understood_is_refused_as_a_whole(said: str) -> None:
     assert sum(row["documents"] for row in tracker.topics()) == pytest.approx(60)
 
 
+@pytest.mark.filterwarnings("ignore:.*were not learnt")
 def test_repeated_ids_are_left_out() -> None:
     ids = [f"d{i}" for i in range(60)]
     tracker = TopicTracker(topics=3).learn(TEXTS, 2001, ids).learn(TEXTS[:5], 2001, ids[:5])
@@ -181,6 +183,7 @@ def test_texts_without_ids_are_all_new() -> None:
     assert not tracker.rejected
 
 
+@pytest.mark.filterwarnings("ignore:.*were not learnt")
 def test_something_that_is_no_text_is_left_out() -> None:
     tracker = TopicTracker(topics=3).learn([*TEXTS, None, 7], 2001)
     tracker.finish()
