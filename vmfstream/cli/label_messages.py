@@ -67,19 +67,21 @@ class LabelMessages:
         self._written = []  # of what could not be sent
         with reader.at_once():
             found, given = reader.outbox(after, upto), reader.topic_names()
+            # topics are called as they were when the slice of their documents began
+            names = {index: reader.newest_names(index - 1) | given for index in set(found.slice.tolist())}
         if not len(found.epoch):
             return
-        names = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
+        by_words = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
         probability, novelty = (np.round(one.astype(np.float64), 4) for one in (found.probability, found.novelty))
-        columns = (found.part, found.offset, found.topic, found.words, probability, found.story, novelty)
+        columns = (found.slice, found.part, found.offset, found.topic, found.words, probability, found.story, novelty)
         epochs, firsts = np.unique(found.epoch, return_index=True)
         for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
             labels: dict[str, dict[int, Label]] = {part: {} for part in set(found.part[low:high].tolist())}
             rows = zip(*(column[low:high].tolist() for column in columns), strict=True)
-            for part, offset, topic, words, sure, story, new in rows:
+            for index, part, offset, topic, words, sure, story, new in rows:
                 in_story = story if story >= 0 else None
                 if topic >= 0:
-                    label = Label(topic, given.get(topic) or names.get(words), sure, in_story, new)
+                    label = Label(topic, names[index].get(topic) or by_words.get(words), sure, in_story, new)
                 else:
                     label = Label(None, None, None, in_story, None)
                 labels[part][offset] = label

@@ -38,7 +38,7 @@ class ModelParts:
     arrays: Arrays
 
     def named(self, names: Mapping[int, str]) -> ModelParts:
-        """Return these with the ``names`` that people gave to topics, by number."""
+        """Return these with the ``names`` of topics, by number; others are called by their strongest words."""
         topics = [one | {"name": names.get(one["topic"], one["name"])} for one in self.about["topics"]]
         return replace(self, about=self.about | {"topics": topics})
 

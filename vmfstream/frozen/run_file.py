@@ -43,12 +43,14 @@ def parts_of_run(
     restore_model(encoder, model, checkpoint.open_state, checkpoint.slice_state or {})
     newest, documents = stored_position(checkpoint.open_state)
     reader = Reader(path)
-    given = reader.topic_names()
     if at is not None:
-        return past_parts(settings, model, encoder, past_topics(reader, at), documents).named(given)
+        past = past_topics(reader, at)
+        names = reader.newest_names(past.index) | reader.topic_names()
+        return past_parts(settings, model, encoder, past, documents).named(names)
     label = "" if newest is None else settings.engine().slices.slice(newest).label
     stories = stored_stories(checkpoint.open_state)
-    return current_parts(settings, model, encoder, stories, label, documents).named(given)
+    names = reader.newest_names() | reader.topic_names()
+    return current_parts(settings, model, encoder, stories, label, documents).named(names)
 
 
 def past_topics(reader: Reader, at: str) -> PastTopics:

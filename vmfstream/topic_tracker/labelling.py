@@ -19,7 +19,7 @@ from vmfstream.text.own_tokeniser import Cut
 from vmfstream.text.protocol import Encoder
 from vmfstream.topic_tracker.base import TrackerParts, deprecated
 from vmfstream.topic_tracker.manual_source import PART
-from vmfstream.topic_tracker.rows import closed_slices, past_topics
+from vmfstream.topic_tracker.rows import closed_slices, newest_names, past_topics
 
 if TYPE_CHECKING:
     from vmfstream.frozen.model import FrozenModel
@@ -161,11 +161,12 @@ class Labelling(TrackerParts):
         """
         from vmfstream.frozen.model import FrozenModel
 
-        given = self.names()
-        known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()))
+        self._take_names()
+        names = newest_names(self._store.commits, at) | self.names()
+        known = (self._engine.epoch, self._engine.documents, at, tuple(names.items()))
         if self._frozen is None or self._frozen[0] != known:
             functions: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
-            self._frozen = known, FrozenModel(self._parts(at).named(given), **functions)
+            self._frozen = known, FrozenModel(self._parts(at).named(names), **functions)
         return self._frozen[1]
 
     def _parts(self, at: str | None) -> ModelParts:

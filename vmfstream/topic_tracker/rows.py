@@ -34,25 +34,38 @@ def rows_of_topics(
     """
     reports = closed_slices(commits)
     labels = {report.slice.index: report.slice.label for report in reports}
-    automatic = {
-        (report.slice.index, topic): {"name": JOINT.join(parts), "title": title}
-        for report in reports
-        if (named := report.names) is not None
-        for topic, parts, title in zip(named.topic.tolist(), named.name, named.title, strict=True)
-    }
+    automatic = _automatic(commits)
     if smoothed:
         found = {view.slice: view.topics for commit in commits for view in commit.smoothed}
     else:
         found = {report.slice.index: report.topics for report in reports if report.topics is not None}
-    for commit in commits:
-        for index, topic, name in commit.given_names:
-            automatic[index, topic] |= {"name": name}
     rows = [
         row | automatic.get((index, row["topic"]), {"name": "", "title": ""})
         for index in sorted(found)
         for row in _rows_of_slice(labels[index], found[index], words)
     ]
     return [row | ({"name": names[row["topic"]]} if row["topic"] in names else {}) for row in rows]
+
+
+def _automatic(commits: Sequence[Commit]) -> dict[tuple[int, int], dict[str, str]]:
+    """Return name and title by slice and topic; names are those of phrases and words, or of the namer."""
+    found = {
+        (report.slice.index, topic): {"name": JOINT.join(parts), "title": title}
+        for report in closed_slices(commits)
+        if (named := report.names) is not None
+        for topic, parts, title in zip(named.topic.tolist(), named.name, named.title, strict=True)
+    }
+    for commit in commits:
+        for index, topic, name in commit.given_names:
+            found[index, topic] |= {"name": name}
+    return found
+
+
+def newest_names(commits: Sequence[Commit], at: str | None = None) -> dict[int, str]:
+    """Return the newest name of each topic, or the newest at the end of the closed slice labelled ``at``."""
+    last = next((one.slice.index for one in closed_slices(commits) if one.slice.label == at), None)
+    found = sorted(_automatic(commits).items())
+    return {topic: own["name"] for (index, topic), own in found if own["name"] and (last is None or index <= last)}
 
 
 def parts_of_topics(commits: Sequence[Commit]) -> dict[int, int]:

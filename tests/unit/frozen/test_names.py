@@ -19,6 +19,8 @@ from vmfstream.connectors.kafka.recent import RecentRecords
 from vmfstream.decisions import decision
 from vmfstream.engine.observers.latency import Latency
 from vmfstream.runfile.decide import decide
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import RunFile
 
 
 def given(names: Any, topics: Any) -> set[tuple[int, str]]:
@@ -45,15 +47,40 @@ def test_a_frozen_run_has_names_that_were_given(tmp_path: Path, at: str | None) 
 
 
 def test_messages_have_names_that_were_given() -> None:
-    columns = {"epoch": [3, 3], "part": ["t:0", "t:0"], "offset": [0, 1], "topic": [1, 2], "probability": [0.9, 0.8]}
-    columns |= {"story": [4, -1], "novelty": [0.1, 0.2], "words": ["ship crane", "wheat barley"]}
+    columns: dict[str, list[Any]] = {"epoch": [3] * 3, "slice": [8] * 3, "part": ["t:0"] * 3, "offset": [0, 1, 2]}
+    columns |= {"topic": [1, 2, 3], "probability": [0.9, 0.8, 0.7], "story": [4, -1, 5], "novelty": [0.1, 0.2, 0.3]}
+    columns |= {"words": ["ship crane", "wheat barley", "comet moon"]}
     rows = SimpleNamespace(**{name: np.array(column) for name, column in columns.items()})
+    known = {7: {1: "ships", 3: "moon, comet"}}  # by the end of the slice before
     answers = {"outbox": lambda after, upto: rows, "topic_names": lambda: {1: "Brexit"}}
-    reader: Any = SimpleNamespace(**answers, at_once=nullcontext)
+    reader: Any = SimpleNamespace(**answers, newest_names=known.__getitem__, at_once=nullcontext)
     recent = RecentRecords()
-    recent.add("t:0", [SimpleNamespace(offset=n, key=None, value=b"v", headers=[], timestamp=0) for n in (0, 1)])
+    recent.add("t:0", [SimpleNamespace(offset=n, key=None, value=b"v", headers=[], timestamp=0) for n in (0, 1, 2)])
     source = TopicAddress(("127.0.0.1:1",), ("t",))
     messages = LabelMessages(source, ClientOptions(), "labels", "headers", Latency(), recent)
     ((epoch, made),) = messages(reader, 2, 3)
     assert epoch == 3
-    assert [dict(one.headers)["vmfstream.name"] for one in made] == [b"Brexit", b"wheat barley"]
+    assert [dict(one.headers)["vmfstream.name"] for one in made] == [b"Brexit", b"wheat barley", b"moon, comet"]
+
+
+@pytest.mark.parametrize("at", [None, "2002"])
+def test_a_topic_has_one_name_everywhere(tmp_path: Path, at: str | None) -> None:
+    one = tracker()
+    rows = [row for row in one.topics() if at is None or row["slice"] <= at]
+    shown = {row["topic"]: row["name"] for row in rows}
+    assert any(", " in name for name in shown.values())
+    one.save(tmp_path / "run.duckdb")
+    for model in (one.freeze(at=at), FrozenModel.load(tmp_path / "run.duckdb", at=at)):
+        assert {row["topic"]: row["name"] for row in model.topics}.items() <= shown.items()
+    found = one.label(texts(30), at=at)
+    told = dict(zip(found["topic"].tolist(), found["name"].tolist(), strict=True))
+    assert len(told) > 1
+    assert {topic: name for topic, name in told.items() if topic >= 0}.items() <= shown.items()
+
+
+def test_names_of_a_namer_are_in_labels(tmp_path: Path) -> None:
+    path = followed(tmp_path / "run.duckdb")
+    newest = max(Reader(path).names().slice.tolist())
+    RunFile(path).name_topics([(newest, 1, "By the namer")])
+    found = FrozenModel.load(path).label(texts(30))
+    assert given(found["name"], found["topic"]) == {(1, "By the namer")}

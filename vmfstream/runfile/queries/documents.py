@@ -168,6 +168,7 @@ class OutboxFrame:
     """What documents got and was not known to be sent when the last epoch was written, in the order of learning."""
 
     epoch: Ints
+    slice: Ints
     part: Texts
     offset: Ints
     topic: Ints
@@ -364,8 +365,9 @@ class DocumentQueries(RunFileQueries):
     def outbox(self, after: int, upto: int) -> OutboxFrame:
         """Return what documents of epochs behind ``after``, and not behind ``upto``, got."""
         query = """
-            select o.epoch, part, source_offset, topic, probability, story, novelty, words
+            select o.epoch, epoch.slice, part, source_offset, topic, probability, story, novelty, words
             from (select rowid as place, * from outbox where epoch > $1 and epoch <= $2) o
+            join epoch using (epoch)
             left join (
                 select epoch, topic, string_agg(word, ' ' order by rank) as words from word
                 where epoch > $1 and epoch <= $2 group by epoch, topic

@@ -297,14 +297,14 @@ class TopicQueries(RunFileQueries):
 
     def names(self, slices: Sequence[int] | None = None) -> NameFrame:
         """Return the names of the topics of all closed slices, or of some ``slices``."""
-        query = f"""
-            from (
-                select named.slice, named.topic, coalesce(own.name, named.name) as name, title,
-                    own.name is not null as given
-                from topic_name named left join (select slice, topic, max(name) as name from given_name group by all)
-                    own on named.slice = own.slice and named.topic = own.topic)
-            where {_among(1)} order by slice, topic"""
+        query = f"from ({_NAMED}) where {_among(1)} order by slice, topic"
         return self._frame(NameFrame, query, [_listed(slices)])
+
+    def newest_names(self, upto: int | None = None) -> dict[int, str]:
+        """Return the automatic name of each topic at its newest slice end, of which none is after slice ``upto``."""
+        where = "" if upto is None else f"and slice <= {int(upto)}"
+        found = f"select topic, arg_max(name, slice) from ({_NAMED}) where name <> '' {where} group by topic"
+        return dict(self._rows(found))
 
     def phrases(self) -> PhraseFrame:
         """Return phrases of the topics of all closed slices."""
@@ -351,6 +351,13 @@ class TopicQueries(RunFileQueries):
         """Deprecated: the former name of `has_smoothed`."""
         warnings.warn("Reader.has_hindsight is now called has_smoothed", DeprecationWarning, stacklevel=2)
         return self.has_smoothed()
+
+
+_NAMED = """
+    select named.slice, named.topic, coalesce(own.name, named.name) as name, title, own.name is not null as given
+    from topic_name named left join (select slice, topic, max(name) as name from given_name group by all) own
+        on named.slice = own.slice and named.topic = own.topic"""
+"""Names of topics by slice, those of a namer if there is one."""
 
 
 def _among(parameter: int) -> str:
