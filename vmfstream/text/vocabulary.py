@@ -194,19 +194,24 @@ class Vocabulary:
         """Let phrases be terms, as far as there is room; a `PhraseTokeniser` counts them from now on."""
         room = max(_CROWDED * self.capacity - (len(self._forms) - self._stops), 0)
         self._forms.add(names[:room])
+        if self._stem is not None:
+            self._stem_new_forms(self._stem)
         self._make_room()
 
     def forbid(self, word: str) -> None:
         """Give a word no column from the next :meth:`close_slice` on; with ``stem`` no word of the same stem.
 
+        Phrases that hold the word have none either.
+
         Raises
         ------
         InputError
-            If there is no word in the text, or fewer than two columns would be left.
+            If the text is not one word, or one phrase that is a term, or fewer than two columns would be left.
         """
-        terms = self._terms_of(word)
-        if terms <= self._forbidden:
+        term = self._term_of(word)
+        if term in self._forbidden:
             raise InputError(f"the word {word!r} is forbidden already")
+        terms = {term} | self._phrases_with({term})
         left = len(self) - len(self._forbidden_columns(self._forbidden | terms))
         if left < LEAST_COLUMNS <= len(self):
             raise InputError(f"the word {word!r} is one of the last {len(self)} of the vocabulary")
@@ -220,10 +225,19 @@ class Vocabulary:
         InputError
             If the word is not forbidden.
         """
-        terms = self._terms_of(word)
-        if not terms & self._forbidden:
+        term = self._term_of(word)
+        if term not in self._forbidden:
             raise InputError(f"the word {word!r} is not forbidden")
-        self._forbidden -= terms
+        self._forbidden.remove(term)
+        self._forbidden -= self._phrases_with({term}) - self._phrases_with(self._forbidden)
+
+    def forbids(self, phrase: str) -> bool:
+        """Tell whether a phrase is forbidden, or holds a forbidden word."""
+        if not self._forbidden:
+            return False
+        words = phrase.split()
+        parts = {phrase, *words, *(f"{one} {other}" for one, other in pairwise(words))}
+        return not self._forbidden.isdisjoint(parts | self._stems(parts))
 
     def close_slice(self, index: int = 0) -> Growth:
         """Make the documents counted since the last call part of the record and choose the columns anew.
@@ -453,12 +467,28 @@ class Vocabulary:
         digest.update(self.idf.tobytes())
         self.digest = digest.hexdigest()
 
-    def _terms_of(self, word: str) -> set[str]:
-        """Return the terms of a text, at least one."""
-        tokens = list(self.tokeniser.tokens(word))
-        if not tokens:
-            raise InputError(f"expected a word, got {word!r}")
-        return set(tokens if self._stem is None else self._stem(tokens))
+    def _term_of(self, word: str) -> str:
+        """Return the term of a text, which must be one word, or one phrase where phrases are terms."""
+        tokens = set(self.tokeniser.tokens(word))
+        if len(tokens) != 1:
+            raise InputError(f"expected {'one' if tokens else 'a'} word, got {word!r}")
+        return (self._stems(tokens) or tokens).pop()
+
+    def _stems(self, words: Iterable[str]) -> set[str]:
+        return set() if self._stem is None else set(self._stem(list(words)))
+
+    def _phrases_with(self, terms: set[str]) -> set[str]:
+        """Return the terms of the phrases that hold a word of one of these ``terms``."""
+        forms = self._forms.texts(np.arange(self._stops, len(self._forms)))
+        numbers = (
+            range(self._stops, len(self._forms)) if self._stem is None else self._form_term[self._stops :].tolist()
+        )
+        found = {
+            number
+            for form, number in zip(forms, numbers, strict=True)
+            if " " in form and not terms.isdisjoint({*form.split(), *self._stems(form.split())})
+        }
+        return set(self._terms.texts(np.array(sorted(found), np.int64)))
 
     def _ids_of(self, terms: set[str]) -> list[int]:
         """Return the ids of terms, which get one if they had none; of stop words and beyond a full table there is none.
@@ -483,15 +513,19 @@ class Vocabulary:
             self._pending = np.pad(self._pending, (0, more))
 
     def _stemmed(self, counts: Counts, stem: Callable[[list[str]], list[str]]) -> Counts:
-        """Counts of forms to counts of terms; each form is stemmed once, when it is new."""
+        """Counts of forms to counts of terms."""
+        self._stem_new_forms(stem)
+        _count_documents(self._form_df, counts.terms)
+        merged = _merge(counts.indptr, counts.terms, counts.counts, self._form_term, len(self._terms))
+        return Counts(merged[0], merged[1], merged[2], counts.tokens)
+
+    def _stem_new_forms(self, stem: Callable[[list[str]], list[str]]) -> None:
+        """Give new forms their terms: each form is stemmed once."""
         known = self._form_term.size
         if len(self._forms) > known:
             stems = stem([self._forms.word(form) for form in range(known, len(self._forms))])
             self._form_term = np.concatenate((self._form_term, self._terms.add(stems).astype(np.int32)))
             self._form_df = np.pad(self._form_df, (0, len(stems)))
-        _count_documents(self._form_df, counts.terms)
-        merged = _merge(counts.indptr, counts.terms, counts.counts, self._form_term, len(self._terms))
-        return Counts(merged[0], merged[1], merged[2], counts.tokens)
 
     def _prune(self) -> NDArray[np.int32]:
         """Forget the rarest terms without a column; return the new id of each old term."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.unit.engine.documents import committed, document
+from tests.unit.engine.documents import SUBJECTS, committed, document
 from tests.unit.engine.parts import Parts, news, spread
 from tests.unit.engine.test_executor import Many
 from vmfstream.connectors.codecs import FieldCodec
@@ -17,9 +18,11 @@ from vmfstream.decisions import decision
 from vmfstream.engine.loop.decision_book import DecisionBook
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.run import RunSettings, follow
+from vmfstream.errors import InputError
 from vmfstream.records import Commit, Decision
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_of
+from vmfstream.text.vocabulary import Vocabulary
 
 
 def texts(years: range, each: int = 60) -> list[dict[str, Any]]:
@@ -72,6 +75,46 @@ def test_a_forbidden_word_is_in_no_topic_until_it_is_allowed() -> None:
     fourth.decide(decision("forbid", text=word), decision("allow", text=word))
     run(texts(range(2001, 2003)), fourth)
     assert words(fourth, 2002) == words(store, 2002)
+
+
+@pytest.mark.parametrize(("phrases", "stem"), [(False, ""), (True, ""), (True, "english")])
+def test_a_forbidden_word_is_in_no_phrase_until_it_is_allowed(phrases: bool, stem: str) -> None:
+    def told(*decisions: Decision) -> set[str]:
+        """Words and names of the newest slice, in which the phrase is known for long."""
+        store, rng = MemoryStore(), random.Random(1)
+        settings = RunSettings(topics=3, slices="year", threads=1, phrases=phrases, stem=stem)
+        rows = []
+        for i in range(400):
+            subject = SUBJECTS[i % 3]
+            title = "Mad Cramers said" if i % 3 == 0 else " ".join(rng.sample(subject, 3))
+            text = f"{title}. {' '.join(rng.sample(subject, 5))}"
+            rows.append({"id": f"d{i}", "time": 2001 + i // 100, "title": title, "text": text})
+        follow(MemorySource(rows[:200]), FieldCodec(), store, settings)
+        for one in decisions:
+            store.decide(one)
+        follow(MemorySource(rows), FieldCodec(), store, settings)
+        assert [one.refused for one in store.decisions()] == [""] * len(decisions)
+        (*_, newest) = [one for commit in store.commits for one in commit.closed]
+        assert newest.names is not None
+        assert newest.topics is not None
+        phrases_told = {phrase for some in newest.names.phrases for phrase, _ in some}
+        names = {part for parts in newest.names.name for part in parts}
+        return names | phrases_told | {word for some in newest.topics.words for word, _ in some}
+
+    whole = told()
+    assert any("cramers" in one and " " in one for one in whole)
+    assert {one for one in told(decision("forbid", text="CRAMERS")) if "cramer" in one} == set()
+    again = told(decision("forbid", text="cramers"), decision("allow", text="Cramers"))
+    assert any("cramers" in one and " " in one for one in again)
+
+
+@pytest.mark.parametrize("text", ["two words", "", "!!!"])
+def test_only_single_words_are_forbidden(text: str) -> None:
+    vocabulary = Vocabulary(min_df=1)
+    vocabulary.count(["two words here", "words there"])
+    vocabulary.close_slice()
+    with pytest.raises(InputError, match=r"expected (one|a) word, got "):
+        vocabulary.forbid(text)
 
 
 def test_refused_decisions_are_told_and_the_run_goes_on(caplog: pytest.LogCaptureFixture) -> None:

@@ -56,7 +56,7 @@ class NameLevel:
 
     def phrases(self) -> list[str]:
         """Return the phrases of two words that the stream has now, the most frequent first."""
-        return [] if self._made is None else self._made.pairs()
+        return [] if self._made is None else [one for one in self._made.pairs() if not self._vocabulary.forbids(one)]
 
     def learn(self, kept: KeptDocuments, summary: SliceSummary | None) -> None:
         """Learn the phrases of the ``kept`` documents of a slice; once there is a ``summary`` count them by topic."""
@@ -98,7 +98,7 @@ class NameLevel:
             [
                 (name, often / self._documents[topic])
                 for name, often in sorted(self._counts.get(topic, {}).items(), key=lambda one: (-one[1], one[0]))
-                if often >= _LEAST
+                if often >= _LEAST and not self._vocabulary.forbids(name)
             ][:MOST_PHRASES]
             for topic in ids
         ]
