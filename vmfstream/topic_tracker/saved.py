@@ -14,6 +14,7 @@ from vmfstream.folders import sync_folder
 from vmfstream.records import Arrays
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.rollback import remove
 from vmfstream.runfile.stored_commits import read_commits
 from vmfstream.runfile.upgrade import upgrade
@@ -85,7 +86,13 @@ def read_saved(path: Path) -> tuple[MemoryStore, bool]:
         empty.settings(run_file.settings({}))
         return empty, True
     past = {k.removeprefix(_PREFIX): a for k, a in checkpoint.open_state.items() if k.startswith(_PREFIX)}
-    return (unflattened(past), True) if past else (read_commits(path), False)
+    if not past:
+        return read_commits(path), False
+    store = unflattened(past)
+    known = {one.key for one in [*store.decisions(), *store.pending()]}
+    since = [one for one in [*Reader(path).applied_decisions(), *run_file.pending()] if one.key not in known]
+    store.decide(*(replace(one, undone_by=None) for one in since))  # what commands decided about the file
+    return store, True
 
 
 def flattened(store: MemoryStore) -> Arrays:

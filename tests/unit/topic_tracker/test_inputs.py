@@ -21,10 +21,12 @@ from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
+from vmfstream.decisions import decision
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.online.settings import BirthSettings, TrackerSettings
 from vmfstream.records import Arrays, Commit
+from vmfstream.runfile.decide import decide
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
@@ -374,6 +376,25 @@ def test_what_was_saved_is_a_run_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already"):
         tracker.save(tmp_path / "tracker.duckdb")
     assert [path.name for path in tmp_path.iterdir()] == ["tracker.duckdb"]
+
+
+def test_what_is_decided_about_a_saved_tracker_is_kept(tmp_path: Path) -> None:
+    tracker = begun()
+    topics = tracker.topic_ids.tolist()
+    tracker.name(topics[0], "Before")
+    tracker.save(tmp_path / "run.duckdb")
+    named = decision("name", topics[1], text="From the command")
+    decide(tmp_path / "run.duckdb", [named, decision("merge", topics[2], topics[1]), decision("forbid", text="ship")])
+    loaded = TopicTracker.load(tmp_path / "run.duckdb")
+    assert loaded.names() == {topics[0]: "Before", topics[1]: "From the command"}
+    loaded.learn(TEXTS, 2003).learn(TEXTS, 2004)
+    done = [(one["kind"], one["refused"], one["slice"] is None) for one in loaded.decisions()]
+    assert sorted(done) == [(kind, "", False) for kind in ("forbid", "merge", "name", "name")]
+    assert topics[2] not in loaded.topic_ids
+    loaded.save(tmp_path / "again.duckdb")
+    again = TopicTracker.load(tmp_path / "again.duckdb")
+    assert again.names() == loaded.names()
+    assert repr(again.decisions()) == repr(loaded.decisions())
 
 
 def test_an_empty_tracker_is_saved_too(tmp_path: Path) -> None:
