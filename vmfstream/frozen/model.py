@@ -25,6 +25,7 @@ from vmfstream.stories.settings import StorySettings
 from vmfstream.stories.weights import RunningTfidf
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import TextEncoder, WordCounting
+from vmfstream.text.given_texts import check_texts
 from vmfstream.text.own_tokeniser import Cut
 from vmfstream.text.sentence_models import Embed
 
@@ -256,10 +257,10 @@ class FrozenModel:
         Raises
         ------
         InputError
-            If ``texts`` is one string or holds anything but strings, or vectors are missing or of another shape.
+            If ``texts`` is one string or a table, or holds anything but strings, or vectors are missing or of another
+            shape.
         """
-        if isinstance(texts, str):
-            raise InputError("texts: expected a sequence of texts, got one string")
+        check_texts(texts)
         texts = list(texts)
         wrong = next((at for at, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:

@@ -15,6 +15,7 @@ from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackerSettings, TrackState
 from vmfstream.records import Documents
+from vmfstream.text.given_texts import check_texts
 from vmfstream.text.own_tokeniser import Cut
 from vmfstream.text.protocol import Encoder
 from vmfstream.topic_tracker.base import TrackerParts, deprecated
@@ -43,7 +44,7 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If there are no topics yet, or ``texts`` is one string.
+            If there are no topics yet, or ``texts`` is one string or a table.
         """
         probability = self.transform(texts)
         known = probability.any(axis=1)
@@ -79,7 +80,7 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If there are no topics yet, or ``texts`` is one string.
+            If there are no topics yet, or ``texts`` is one string or a table.
         ValueError
             If the temperature is not above 0.
         """
@@ -131,7 +132,8 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If there are no topics yet, no such slice, or ``texts`` is one string or holds anything but strings.
+            If there are no topics yet, no such slice, or ``texts`` is one string or a table, or holds anything but
+            strings.
 
         Examples
         --------
@@ -231,8 +233,7 @@ class Labelling(TrackerParts):
 
         A second encoder counts them, so that the stream's vocabulary does not notice.
         """
-        if isinstance(texts, str):
-            raise InputError("texts: expected a sequence of texts, got one string")
+        check_texts(texts)
         state = self._model.state
         if state is None:
             raise InputError("there are no topics yet; learn more documents first")

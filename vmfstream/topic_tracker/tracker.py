@@ -25,6 +25,7 @@ from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.stories.settings import COMPONENTS
 from vmfstream.text.filters import is_language
+from vmfstream.text.given_texts import check_texts
 from vmfstream.text.own_tokeniser import Cut, name_of
 from vmfstream.text.sentence_models import Embed
 from vmfstream.topic_tracker.answers import Answers
@@ -312,8 +313,7 @@ class TopicTracker(Labelling, Answers, Decisions):
             raise InputError(
                 "this tracker was finished; make a new one to read more (the run of a command is continued by it)"
             )
-        if isinstance(texts, str):
-            raise InputError("texts: expected a sequence of texts, got one string")
+        check_texts(texts)
         times_of_texts = moments(times, len(texts))
         if ids is not None and len(ids) != len(texts):
             raise InputError(f"ids: expected one per text ({len(texts)}), got {len(ids)}")

@@ -187,6 +187,47 @@ def test_a_tracker_without_rows_has_no_columns() -> None:
     assert np.array_equal(TopicTracker(documents=True).documents()["id"], np.zeros(0, object))
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda: COLUMNS,
+        lambda: pd.DataFrame(COLUMNS),
+        lambda: duckdb.connect().sql("select 'cat' as body"),
+        lambda: TopicTracker().topics(),
+        arrow,
+        polars,
+        Once,
+        HuggingFace,
+    ],
+)
+def test_a_table_is_no_sequence_of_texts(table: Callable[[], Any]) -> None:
+    tracker = TopicTracker(topics=2).learn(COLUMNS)
+    said = r"texts: expected texts, such as frame\['text'\], got a table"
+    for method in (tracker.label, tracker.transform, tracker.predict, tracker.novelty, tracker.freeze().label):
+        with pytest.raises(InputError, match=said):
+            method(table())
+    with pytest.raises(InputError, match=said):
+        tracker.fit_temperature(table(), [0])
+    with pytest.raises(InputError, match=said):
+        tracker.learn(table(), 2003)
+
+
+def test_a_column_is_a_sequence_of_texts() -> None:
+    tracker = TopicTracker(topics=2).learn(COLUMNS)
+    wanted = tracker.predict(TEXTS).tolist()
+    columns = [
+        pd.DataFrame(COLUMNS)["body"],
+        pd.Series(TEXTS, index=["columns", "column_names", *IDS[2:]]),
+        pd.Index(TEXTS),
+        np.array(TEXTS, object),
+        polars()["body"],
+    ]
+    for column in columns:
+        assert tracker.predict(column).tolist() == wanted
+        assert tracker.label(column)["topic"].tolist() == wanted
+        assert len(tracker.novelty(column)) == N
+
+
 def test_rows_and_columns_become_frames_of_polars() -> None:
     polars = pytest.importorskip("polars")
     tracker = TopicTracker(2, slices="year", documents=True)
