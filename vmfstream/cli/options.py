@@ -145,7 +145,8 @@ Window = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Number of recent documents that are fitted again at the end of a slice; 0: max(1500, 50 times --topics).",
+        help="Number of recent documents that are fitted again at the end of a slice, of 16 slices at most; a slice "
+        "is smoothed when it leaves them. 0: max(1500, 50 times --topics).",
         rich_help_panel=SLICES,
     ),
 ]

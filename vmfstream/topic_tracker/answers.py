@@ -12,6 +12,7 @@ from vmfstream.errors import InputError
 from vmfstream.records import Rejected
 from vmfstream.topic_tracker.base import TrackerParts
 from vmfstream.topic_tracker.rows import (
+    closed_slices,
     columns_of_documents,
     parts_of_topics,
     rows_of_events,
@@ -33,7 +34,9 @@ class Answers(TrackerParts):
         Parameters
         ----------
         smoothed : bool
-            Use documents of later slices too, instead of what was known when a slice closed (filtered).
+            Use documents of later slices too, instead of what was known when a slice closed (filtered). A slice has
+            rows once it has left the window of recent documents, which holds 16 slices at most; after `finish` all
+            have. As long as none has, a warning says so.
         words : int
             Strongest words per row.
         hindsight : bool
@@ -51,9 +54,20 @@ class Answers(TrackerParts):
             ``isotropy`` how evenly recent vectors spread around it, NaN where documents are words (all four not for
             smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
         """
+        return self._rows(smoothed=_smoothed(smoothed, hindsight), words=words)
+
+    def _rows(self, *, smoothed: bool, words: int) -> RowList:
+        """Return what `topics` does; warn the caller of the caller where no slice has been smoothed yet."""
         self._take_names()
-        commits, names = self._store.commits, self.names()
-        return RowList(rows_of_topics(commits, names, smoothed=_smoothed(smoothed, hindsight), words=words))
+        commits = self._store.commits
+        known = any(report.topics is not None for report in closed_slices(commits))
+        if smoothed and known and not any(commit.smoothed for commit in commits):
+            warnings.warn(
+                "no slice has been smoothed yet, so there are no rows: a slice is smoothed when it leaves the window "
+                "of recent documents, after 16 later slices at most, and finish() smooths all",
+                stacklevel=3,
+            )
+        return RowList(rows_of_topics(commits, self.names(), smoothed=smoothed, words=words))
 
     def parts(self) -> dict[int, int]:
         """Return which topics belong to one that was named beforehand: the topic named, by topic, as told last.
@@ -79,7 +93,7 @@ class Answers(TrackerParts):
         InputError
             If there is no such topic; names those that there are.
         """
-        rows = self.topics(smoothed=_smoothed(smoothed, hindsight), words=words)
+        rows = self._rows(smoothed=_smoothed(smoothed, hindsight), words=words)
         found = RowList(row for row in rows if row["topic"] == topic)
         if not found:
             known = ", ".join(map(str, sorted({row["topic"] for row in rows}))) or "none yet"

@@ -77,10 +77,30 @@ def test_stories_survive_saving_and_can_be_left_out(tmp_path: Path) -> None:
 def test_smoothed_topics_come_with_the_end() -> None:
     tracker = TopicTracker(topics=3).learn(TEXTS, 2001).learn(TEXTS, 2002)
     assert [row["slice"] for row in tracker.topics()] == ["2001"] * 3
-    assert tracker.topics(smoothed=True) == []
+    with pytest.warns(UserWarning, match="no slice has been smoothed yet") as told:
+        assert tracker.topics(smoothed=True) == []
+    assert told[0].filename == __file__
+    assert "16 later slices at most, and finish()" in str(told[0].message)
+    with (
+        pytest.warns(UserWarning, match="no slice has been smoothed yet") as told,
+        pytest.raises(InputError, match="there is no topic 0; topics: none yet"),
+    ):
+        tracker.trajectory(0, smoothed=True)
+    assert told[0].filename == __file__
     tracker.finish()
     assert [row["slice"] for row in tracker.topics(smoothed=True)] == ["2001"] * 3 + ["2002"] * 3
     assert tracker.topics(smoothed=True) != tracker.topics()
+
+
+def test_a_slice_is_smoothed_after_16_later_ones_at_most() -> None:
+    tracker = TopicTracker(topics=3, stories=False)
+    assert tracker.learn(TEXTS[:30], 2001).topics(smoothed=True) == []  # no slice is closed yet
+    for year in range(2002, 2018):
+        tracker.learn(TEXTS[:30], year)
+    with pytest.warns(UserWarning, match="no slice has been smoothed yet"):
+        assert tracker.topics(smoothed=True) == []
+    tracker.learn(TEXTS[:30], 2018)
+    assert {row["slice"] for row in tracker.topics(smoothed=True)} == {"2001"}
 
 
 def test_how_texts_arrive_does_not_matter() -> None:
