@@ -53,8 +53,9 @@ class Columns(dict[str, NDArray[Any]]):
 class RowList(list[dict[str, Any]]):
     """Rows as dicts with the same keys, which become a table of pandas, polars or Arrow.
 
-    It is a list of dicts, so that ``pandas.DataFrame(rows)`` works; `columns` has the same column by column. polars
-    reads no pairs of words and weights: `to_polars` gives the words.
+    It is a list of dicts, so that ``pandas.DataFrame(rows)`` works; `columns` has the same column by column, and
+    ``pyarrow.table(rows.columns)`` is a table of Arrow. What polars and pyarrow make of a list is something
+    else. `to_polars` and `columns` give words without their weights.
     """
 
     @property

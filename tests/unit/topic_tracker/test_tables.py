@@ -228,6 +228,15 @@ def test_a_column_is_a_sequence_of_texts() -> None:
         assert len(tracker.novelty(column)) == N
 
 
+def test_rows_have_columns_for_arrow() -> None:
+    pa = pytest.importorskip("pyarrow")
+    tracker = learnt(COLUMNS)
+    for rows in (tracker.topics(), tracker.stories()):
+        table = pa.table(rows.columns)
+        assert table.column_names == list(rows[0])
+        assert table["words"].to_pylist() == [[word for word, _ in row["words"]] for row in rows]
+
+
 def test_rows_and_columns_become_frames_of_polars() -> None:
     polars = pytest.importorskip("polars")
     tracker = TopicTracker(2, slices="year", documents=True)
