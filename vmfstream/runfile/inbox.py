@@ -11,11 +11,13 @@ import json
 import logging
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from vmfstream.decisions import KINDS
+from vmfstream.decisions import KINDS, decision
 from vmfstream.errors import InputError
 from vmfstream.folders import sync_folder, write_synced
 from vmfstream.records import Decision, microseconds, moment_of
@@ -23,6 +25,9 @@ from vmfstream.records import Decision, microseconds, moment_of
 log = logging.getLogger(__name__)
 
 _SUFFIX = ".json"
+
+_MOST = 2**31
+"""Ids of topics are below, as far as the run file has room for them."""
 
 
 class Inbox:
@@ -82,15 +87,15 @@ class Inbox:
         for name in self._names():
             try:
                 body = json.loads((self.folder / name).read_text(encoding="utf-8"))
-                text, kind = str(body["text"]), str(body["kind"])
+                kind, text = body["kind"], body["text"]
                 if kind not in KINDS:
                     raise ValueError(f"there are no decisions of the kind {kind!r}")
-                made = moment_of(int(body["made"]))
-                one = Decision(_key(name), made, kind, int(body["topic"]), int(body["other"]), text)
-                wanted = str(body["run"])
+                made, wanted = moment_of(int(body["made"])), str(body["run"])
+                one = decision(kind, _id(body, "topic"), _id(body, "other"), text)
+                one = replace(one, key=_key(name), made=made)
             except FileNotFoundError:  # removed by the run since
                 continue
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, InputError) as error:
                 self._tell(name, f"cannot be read: {error}")
                 continue
             if wanted == run:
@@ -128,6 +133,14 @@ class Inbox:
         if name not in self._told:
             self._told.add(name)
             log.warning("the decision in %s %s; it is left out", self.folder / name, why)
+
+
+def _id(body: Mapping[str, Any], name: str) -> int:
+    """Return the id of a topic in a file, -1 for none."""
+    found = body[name]
+    if type(found) is not int or not -1 <= found < _MOST:
+        raise ValueError(f"{name}: expected a whole number below {_MOST}, got {found!r}")
+    return found
 
 
 def _key(name: str) -> str:

@@ -133,6 +133,50 @@ def test_what_waits_for_another_run_and_what_cannot_be_read_is_told_once_and_lef
     assert "explode" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"topic": 99999999999999999999},
+        {"topic": 2**31},
+        {"topic": -1},
+        {"topic": 3.0},
+        {"topic": "3"},
+        {"topic": True},
+        {"topic": None},
+        {"other": 99999999999999999999},
+        {"other": -2},
+        {"other": 1.5},
+        {"kind": "merge", "other": -1},
+        {"kind": "forbid", "topic": 2**31, "text": "ship"},
+        {"kind": ["pin"]},
+        {"text": None},
+        {"kind": "name", "text": "x" * 101},
+        {"made": 10**30},
+        {"made": float("inf")},
+    ],
+)
+def test_a_damaged_decision_is_left_out_and_the_run_goes_on(
+    run_file: RunFile, caplog: pytest.LogCaptureFixture, damage: dict[str, object]
+) -> None:
+    left(run_file, decision("pin", 7), decision("pin", 3))
+    _, second = sorted(Inbox(run_file.path).folder.iterdir())
+    second.write_text(json.dumps(json.loads(second.read_text()) | damage))
+    with caplog.at_level(logging.WARNING):
+        pending = run_file.pending()
+    assert [one.topic for one in pending] == [7]
+    assert "cannot be read" in caplog.text
+    run_file.commit(replace(quiet(2), decisions=[applied(one, n, 2) for n, one in enumerate(pending, 1)]))
+    assert second.exists()
+
+
+def test_a_name_that_holds_half_a_letter_is_cleaned(run_file: RunFile) -> None:
+    left(run_file, decision("pin", 7))
+    (file,) = Inbox(run_file.path).folder.iterdir()
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"kind": "name", "text": "a\ud800b"}))
+    assert left(run_file, decision("name", 3, text="three"))
+    assert Reader(run_file.path).topic_names() == {3: "three", 7: "a b"}
+
+
 def test_a_file_without_an_epoch_takes_no_decisions(tmp_path: Path) -> None:
     empty = RunFile(tmp_path / "empty.duckdb")
     assert empty.pending() == []
