@@ -44,14 +44,20 @@ class OwnTokeniser(Tokeniser):
         Raises
         ------
         InputError
-            If the function fails or returns something else than texts; quotes the begin of the text.
+            If the function fails, or returns one text or something else than texts; quotes the begin of the text.
         """
         try:
-            words = list(self._cut(text))
+            found = self._cut(text)
+            words = [] if isinstance(found, str | bytes) else list(found)
         except Exception as error:
             raise InputError(
                 f"the tokeniser failed with {type(error).__name__}: {error}; the text begins {text[:60]!r}"
             ) from error
+        if isinstance(found, str | bytes):
+            raise InputError(
+                f"the tokeniser returned one {type(found).__name__}, expected a list of words; "
+                f"the text begins {text[:60]!r}"
+            )
         for word in words:
             if not isinstance(word, str):
                 raise InputError(

@@ -127,6 +127,8 @@ def broken(text: str) -> list[str]:
         (broken, "the tokeniser failed with IndexError: .*; the text begins 'sea'"),
         (lambda text: [text, 3], "the tokeniser returned a int, expected words; the text begins 'sea'"),
         (lambda text: None, "the tokeniser failed with TypeError"),
+        (str, "the tokeniser returned one str, expected a list of words; the text begins 'sea'"),
+        (str.encode, "the tokeniser returned one bytes, expected a list of words; the text begins 'sea'"),
     ],
 )
 def test_a_tokeniser_that_fails_says_where(cut: Any, says: str) -> None:
