@@ -63,9 +63,19 @@ def broken(one: Any) -> str:
     raise RuntimeError("no \x1b[31m model")
 
 
+def leaving(one: Any) -> str:
+    sys.exit(3)
+
+
+def interrupted(one: Any) -> str:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("function", "says"),
     [
+        (leaving, "failed: SystemExit: 3;"),
+        (interrupted, "failed: KeyboardInterrupt;"),
         (broken, r"failed: RuntimeError: no \[31m model"),
         (lambda one: None, "answered with a NoneType instead of a text"),
         (lambda one: " \n\t --- ", "answered with nothing readable"),

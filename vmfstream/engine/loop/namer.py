@@ -145,7 +145,7 @@ class BackgroundNamer:
         def call() -> None:
             try:
                 found.append(self._function(request))
-            except Exception as error:  # whatever a stranger's function raises
+            except BaseException as error:  # whatever a stranger's function raises, SystemExit too
                 found.append(error)
 
         thread = threading.Thread(target=call, name="vmfstream-namer-call", daemon=True)
@@ -153,8 +153,9 @@ class BackgroundNamer:
         thread.join(self._limit)
         if not found:
             return None, f"took longer than {self._limit:g} s"
-        if isinstance(found[0], Exception):
-            return None, f"failed: {type(found[0]).__name__}: {plain(str(found[0]))}"
+        if isinstance(found[0], BaseException):
+            said = plain(str(found[0]))
+            return None, f"failed: {type(found[0]).__name__}{said and f': {said}'}"
         if not isinstance(found[0], str):
             return None, f"answered with a {type(found[0]).__name__} instead of a text"
         trouble = _nonsense(found[0])
