@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -130,3 +130,16 @@ def check_topics(wanted: Decision, active: Iterable[int], ended: Iterable[int], 
 def applied(one: Decision, number: int, index: int) -> Decision:
     """Return the decision ``one`` with its ``number`` and the slice ``index`` at whose end it was applied."""
     return replace(one, number=number, slice=index)
+def check_words(wanted: Iterable[Decision], cut: Callable[[str], Sequence[str]]) -> None:
+    """Refuse at once a decision about a word in which the run's tokeniser, whose ``cut`` it is, finds none.
+
+    Raises
+    ------
+    InputError
+        If there is such a decision; quotes what it has instead of a word.
+    """
+    for one in wanted:
+        if one.kind in WORD_KINDS and not cut(one.text):
+            raise InputError(f"{one.kind}: expected a word, got {one.text!r}, in which the tokeniser finds none")
+
+

@@ -113,11 +113,15 @@ def words(
 
     Each option may be given several times.
     """
-    from vmfstream.decisions import decision
+    from vmfstream.decisions import check_words, decision
+    from vmfstream.runfile.queries import Reader
+    from vmfstream.text.tokeniser import Tokeniser
 
     made = [decision(kind, text=word) for kind, given in (("forbid", forbid), ("allow", allow)) for word in given or ()]
     if not made:
         raise InputError("expected words: vmfstream topic RUN_FILE words --forbid WORD or --allow WORD")
+    if not Reader(context.obj).meta().get("tokeniser"):  # one of the user's own is code, which is not loaded here
+        check_words(made, Tokeniser().tokens)
     _leave(context.obj, made)
 
 

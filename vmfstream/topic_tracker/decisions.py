@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from vmfstream.decisions import check_topics, decision
+from vmfstream.decisions import check_topics, check_words, decision
 from vmfstream.errors import InputError
+from vmfstream.text.encoders import Encoder, WordCounting
 from vmfstream.topic_tracker.base import TrackerParts
 from vmfstream.topic_tracker.rows import rows_of_decisions
 
 
 class Decisions(TrackerParts):
     """Take decisions about topics, and tell which were taken."""
+
+    _encoder: Encoder
 
     def name(self, topic: int, text: str) -> None:
         """Give a topic a name, which is shown wherever the topic is; an empty ``text`` takes it away.
@@ -86,7 +89,7 @@ class Decisions(TrackerParts):
         Raises
         ------
         InputError
-            If one is no word, or the tracker was finished.
+            If the tokeniser finds no word in one, or the tracker was finished.
         """
         self._decide_words("forbid", words)
 
@@ -116,7 +119,12 @@ class Decisions(TrackerParts):
 
     def _decide_words(self, kind: str, words: str | Iterable[str]) -> None:
         self._check_open()
-        self._store.decide(*(decision(kind, text=word) for word in ([words] if isinstance(words, str) else words)))
+        if not isinstance(words, Iterable):
+            raise InputError(f"{kind}: expected a word, or several, got {type(words).__name__}")
+        made = [decision(kind, text=word) for word in ([words] if isinstance(words, str) else words)]
+        if isinstance(self._encoder, WordCounting):
+            check_words(made, self._encoder.vocabulary.tokeniser.tokens)
+        self._store.decide(*made)
 
     def _check_open(self) -> None:
         if self._source.closed:

@@ -84,6 +84,8 @@ def test_while_a_run_is_writing_it_is_named(run: Run, run_file: Path) -> None:
         (("pin", 55), "there is no topic 55"),
         (("words",), "expected words"),
         (("words", "--forbid", " "), "forbid: expected a word"),
+        (("words", "--forbid", "C++"), "forbid: expected a word, got 'C++', in which the tokeniser finds none"),
+        (("words", "--forbid", "ship", "--allow", "!!!"), "allow: expected a word, got '!!!'"),
         (("name", 0, "x" * 200), "at most 100 characters, got 200"),
         (("end", "one"), "a valid integer"),
         (("explode", 1), "No such command 'explode'"),

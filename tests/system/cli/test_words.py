@@ -39,6 +39,8 @@ def test_an_own_tokeniser_cuts_the_words(run: Run, good: Path, tmp_path: Path, m
     assert code == 0, err
     assert {"SHIP", "COMET"} <= words_of(path)
     assert not {word for word in words_of(path) if word != word.upper()}
+    code, _, err = run("topic", path, "words", "--forbid", "C++")  # only the run knows what a word is
+    assert code == 0, err
     code, _, err = run("run", good, *COMMAND, "--tokeniser", "builtins:str", "--out", tmp_path / "y.duckdb")
     assert (code, "the tokeniser returned one str, expected a list of words" in err) == (1, True)
     code, _, err = run("run", good, *COMMAND, "--tokeniser", "my_words:none", "--out", tmp_path / "x.duckdb")

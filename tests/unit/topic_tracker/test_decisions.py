@@ -69,6 +69,12 @@ def test_names_are_given_at_once() -> None:
     assert tracker.names() == {}
 
 
+def test_a_word_is_what_the_tracker_s_own_tokeniser_finds() -> None:
+    tracker = begun(tokeniser=str.split)
+    tracker.forbid(["x", "C++"])
+    assert [row["text"] for row in tracker.decisions()] == ["x", "C++"]
+
+
 @pytest.mark.parametrize("way", ["save", "pickle"])
 def test_decisions_stay_with_a_tracker(tmp_path: Path, way: str) -> None:
     tracker = begun()
@@ -101,6 +107,14 @@ def test_wrong_decisions_are_told_at_once() -> None:
         tracker.merge(0, 99)
     with pytest.raises(InputError, match="forbid: expected a word"):
         tracker.forbid([""])
+    for none in ("x", "!!!", "C++", ["ship", "12"]):
+        with pytest.raises(InputError, match=r"forbid: expected a word, got '.*', in which the tokeniser finds none"):
+            tracker.forbid(none)
+    with pytest.raises(InputError, match="allow: expected a word, got 'x'"):
+        tracker.allow("x")
+    for wrong in (None, 5):
+        with pytest.raises(InputError, match=r"forbid: expected a word, or several, got (NoneType|int)"):
+            tracker.forbid(wrong)  # type: ignore[arg-type]
     tracker.finish()
     with pytest.raises(InputError, match="this tracker was finished"):
         tracker.pin(int(tracker.topic_ids[0]))
