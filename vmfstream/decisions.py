@@ -86,6 +86,22 @@ def names_of(decisions: Iterable[Decision], begun: Mapping[int, str] | None = No
     return names
 
 
+def unnamed(wanted: Iterable[Decision], names: Mapping[int, str]) -> dict[str, str]:
+    """Return why decisions that take away a name cannot be applied, by their keys: the topic has none.
+
+    Parameters
+    ----------
+    wanted : decisions in their order, of which each name holds for those that follow.
+    names : the names that topics have before.
+    """
+    known, refused = dict(names), dict[str, str]()
+    for one in wanted:
+        if one.kind == "name" and not one.text and one.topic not in known:
+            refused[one.key] = f"topic {one.topic} has no name that was given to it"
+        known = names_of([one], known)
+    return refused
+
+
 def undone_by(new: Decision, earlier: Sequence[Decision]) -> list[int]:
     """Return the numbers of earlier decisions that ``new`` undoes, by being the opposite or the next name."""
     return [one.number for one in earlier if not one.refused and one.undone_by is None and _undoes(new, one)]
@@ -127,9 +143,6 @@ def check_topics(wanted: Decision, active: Iterable[int], ended: Iterable[int], 
         raise InputError(f"{where}: {how}; topics: {known}")
 
 
-def applied(one: Decision, number: int, index: int) -> Decision:
-    """Return the decision ``one`` with its ``number`` and the slice ``index`` at whose end it was applied."""
-    return replace(one, number=number, slice=index)
 def check_words(wanted: Iterable[Decision], cut: Callable[[str], Sequence[str]]) -> None:
     """Refuse at once a decision about a word in which the run's tokeniser, whose ``cut`` it is, finds none.
 
@@ -143,3 +156,6 @@ def check_words(wanted: Iterable[Decision], cut: Callable[[str], Sequence[str]])
             raise InputError(f"{one.kind}: expected a word, got {one.text!r}, in which the tokeniser finds none")
 
 
+def applied(one: Decision, number: int, index: int) -> Decision:
+    """Return the decision ``one`` with its ``number`` and the slice ``index`` at whose end it was applied."""
+    return replace(one, number=number, slice=index)

@@ -290,7 +290,10 @@ def documents(
         seen = [name for name in COLUMNS if name != "smoothed_story" or any(row[name] is not None for row in rows)]
         spare = ("second_probability", "second", "smoothed_story", "novelty", "slice", "time")
         shown = [{name: row[name] for name in seen} for row in rows]
-        return print_rows(shown, False, "there are no such documents", spare)
+        nothing = "there are no such documents"
+        if search and not keeps_text(reader):
+            nothing += "; --search looked in ids only: texts were not kept (--keep-text)"
+        return print_rows(shown, False, nothing, spare)
     with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
         writer = csv.DictWriter(target, [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS, lineterminator="\n")
         if format == "csv":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
-from vmfstream.decisions import applied, check_topics, undone_by
+from vmfstream.decisions import applied, check_topics, names_of, undone_by, unnamed
 from vmfstream.errors import InputError, StoreLocked
 from vmfstream.records import Decision
 from vmfstream.runfile.connection import connected, explain
@@ -42,7 +43,8 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     Raises
     ------
     InputError
-        If there is no such run file, it has no epoch yet, or one of the topics is not there; none is left then.
+        If there is no such run file, it has no epoch yet, or one of the topics is not there or has no name that could
+        be taken away; none is left then.
     StoreLocked
         If another process does not release the file in time.
     """
@@ -51,11 +53,16 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     with connected(path, read_only=True, timeout=timeout) as connection:
         name = run_name(connection)
         active, known = _topics(connection)
+        stored = stored_decisions(connection)
     if not name:
         raise InputError(f"{path}: the run has not written anything yet; decide once it has")
     for one in wanted:
         check_topics(one, active, known, str(path))
     inbox = Inbox(path)
+    keys = {one.key for one in stored}
+    names = names_of([*stored, *(one for one in inbox.read(name) if one.key not in keys)])
+    for why in unnamed(wanted, names).values():
+        raise InputError(f"{path}: {why}")
     keys = {inbox.put(one, name).key for one in wanted}
     with suppress(StoreLocked), lease(path):  # a run that is writing takes them itself
         _give_names(path, inbox, name, timeout)
@@ -112,9 +119,10 @@ def _give_names(path: Path, inbox: Inbox, run: str, timeout: float) -> None:
             for waiting in inbox.read(run):
                 if waiting.kind != "name" or waiting.key in known:
                     continue
-                one = applied(waiting, len(decisions) + 1, index)
+                why = unnamed([waiting], names_of(decisions)).get(waiting.key, "")
+                one = replace(applied(waiting, len(decisions) + 1, index), refused=why)
                 insert(connection, "decision", decided([one], epoch))
-                for number in undone_by(one, decisions):
+                for number in () if why else undone_by(one, decisions):
                     mark_undone(connection, number, one.number)
                 decisions = stored_decisions(connection)
             connection.commit()

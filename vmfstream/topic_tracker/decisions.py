@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from vmfstream.decisions import check_topics, check_words, decision
+from vmfstream.decisions import check_topics, check_words, decision, unnamed
 from vmfstream.errors import InputError
 from vmfstream.text.encoders import Encoder, WordCounting
 from vmfstream.topic_tracker.base import TrackerParts
@@ -23,7 +23,8 @@ class Decisions(TrackerParts):
         Raises
         ------
         InputError
-            If there was never such a topic, or ``text`` has more than 100 characters.
+            If there was never such a topic, ``text`` has more than 100 characters, or it is empty and the topic has no
+            name that was given to it.
         """
         self._decide("name", topic, text=text)
 
@@ -115,6 +116,8 @@ class Decisions(TrackerParts):
         check_topics(made, self._model.ids.tolist(), range(self._model.next_id), "this tracker")
         if kind != "name":
             self._check_open()
+        for why in unnamed([made], self.names()).values():
+            raise InputError(f"this tracker: {why}")
         self._store.decide(made)
 
     def _decide_words(self, kind: str, words: str | Iterable[str]) -> None:

@@ -125,3 +125,7 @@ def test_a_run_file_without_them_says_how_to_get_them(run: Run, run_file: Path, 
     path = tmp_path / "kept.duckdb"
     assert run("run", good, *COMMAND, "--documents", "all", "--out", path)[0] == 0
     assert len(asked(run, path)) == 120
+    said = "there are no such documents; --search looked in ids only: texts were not kept (--keep-text)\n"
+    assert run("documents", path, "--search", "harbour") == (0, said, "")
+    assert run("documents", path, "--search", "d119")[1].count("d119") == 1
+    assert run("documents", path, "--search", "d119", "--slice", "2001")[1] == said

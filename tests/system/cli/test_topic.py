@@ -86,6 +86,7 @@ def test_while_a_run_is_writing_it_is_named(run: Run, run_file: Path) -> None:
         (("words", "--forbid", " "), "forbid: expected a word"),
         (("words", "--forbid", "C++"), "forbid: expected a word, got 'C++', in which the tokeniser finds none"),
         (("words", "--forbid", "ship", "--allow", "!!!"), "allow: expected a word, got '!!!'"),
+        (("unname", 1), "topic 1 has no name that was given to it"),
         (("name", 0, "x" * 200), "at most 100 characters, got 200"),
         (("end", "one"), "a valid integer"),
         (("explode", 1), "No such command 'explode'"),

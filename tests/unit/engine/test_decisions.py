@@ -120,10 +120,16 @@ def test_only_single_words_are_forbidden(text: str) -> None:
 def test_refused_decisions_are_told_and_the_run_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         store, engine = decided(
-            decision("merge", 0, 55), decision("allow", text="ship"), decision("name", 55, text="x"), decision("pin", 0)
+            decision("merge", 0, 55),
+            decision("allow", text="ship"),
+            decision("name", 55, text="x"),
+            decision("pin", 0),
+            decision("name", 1, text="one"),
+            decision("name", 1),
+            decision("name", 2),
         )
     assert engine.finished
-    refused = {one.kind: one.refused for one in store.decisions()}
+    refused = {one.kind: one.refused for one in store.decisions() if one.number <= 4}
     assert refused == {
         "merge": "there is no topic 55: it was never there",
         "allow": "the word 'ship' is not forbidden",
@@ -131,7 +137,8 @@ def test_refused_decisions_are_told_and_the_run_goes_on(caplog: pytest.LogCaptur
         "pin": "",
     }
     assert "decision 1, to allow the word 'ship', was refused: the word 'ship' is not forbidden" in caplog.text
-    assert len(caplog.records) == 3
+    assert [one.refused for one in store.decisions()[4:]] == ["", "", "topic 2 has no name that was given to it"]
+    assert len(caplog.records) == 4
 
 
 def test_a_decision_that_still_waits_is_taken_once() -> None:

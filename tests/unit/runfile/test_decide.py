@@ -177,6 +177,28 @@ def test_a_name_that_holds_half_a_letter_is_cleaned(run_file: RunFile) -> None:
     assert Reader(run_file.path).topic_names() == {3: "three", 7: "a b"}
 
 
+def test_only_a_name_that_was_given_can_be_taken_away(run_file: RunFile) -> None:
+    with pytest.raises(InputError, match="topic 3 has no name that was given to it"):
+        left(run_file, decision("name", 7, text="seven"), decision("name", 3))
+    assert run_file.pending() == []
+    assert left(run_file, decision("name", 3, text="three"), decision("name", 3))
+    with pytest.raises(InputError, match="topic 3 has no name that was given to it"):
+        left(run_file, decision("name", 3))
+    with lease(run_file.path):
+        assert not left(run_file, decision("name", 7, text="seven"))
+        assert not left(run_file, decision("name", 7))
+        with pytest.raises(InputError, match="topic 7 has no name that was given to it"):
+            left(run_file, decision("name", 7))
+    assert len(run_file.pending()) == 2
+
+
+def test_a_name_that_is_gone_when_it_is_to_be_taken_away_is_refused(run_file: RunFile) -> None:
+    Inbox(run_file.path).put(decision("name", 3), Reader(run_file.path).run_name())
+    give_waiting_names(run_file.path)
+    (one,) = Reader(run_file.path).applied_decisions()
+    assert one.refused == "topic 3 has no name that was given to it"
+
+
 def test_a_file_without_an_epoch_takes_no_decisions(tmp_path: Path) -> None:
     empty = RunFile(tmp_path / "empty.duckdb")
     assert empty.pending() == []

@@ -115,6 +115,8 @@ def test_wrong_decisions_are_told_at_once() -> None:
     for wrong in (None, 5):
         with pytest.raises(InputError, match=r"forbid: expected a word, or several, got (NoneType|int)"):
             tracker.forbid(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="topic 0 has no name that was given to it"):
+        tracker.name(0, "")
     tracker.finish()
     with pytest.raises(InputError, match="this tracker was finished"):
         tracker.pin(int(tracker.topic_ids[0]))

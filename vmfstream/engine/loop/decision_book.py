@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from vmfstream.decisions import WORD_KINDS, applied, told, undone_by
+from vmfstream.decisions import WORD_KINDS, applied, names_of, told, undone_by, unnamed
 from vmfstream.errors import InputError
 from vmfstream.records import Decision, Event
 from vmfstream.text.encoders import Encoder, WordCounting
@@ -48,6 +48,11 @@ class DecisionBook:
         """
         waiting = [one for one in self._pending() if one.key not in self._keys]
         return self._numbered([one for one in waiting if topics or one.kind in WORD_KINDS], index)
+
+    def without_names(self, taken: Sequence[Decision]) -> dict[int, str]:
+        """Return why decisions among those ``taken`` take away no name, by their numbers."""
+        why = unnamed(taken, names_of(self._all))
+        return {one.number: why[one.key] for one in taken if one.key in why}
 
     def add(self, made: Sequence[Decision], index: int) -> None:
         """Note decisions that were made before the run and hold since slice ``index``, with its first topics."""

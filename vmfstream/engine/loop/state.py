@@ -220,7 +220,7 @@ class EngineState:
         summary = self.model.end_slice(index, self._regrown, last=last, decisions=about_topics)
         if summary is not None:
             refused |= summary.refused
-        refused |= {
+        refused |= self.decisions.without_names(taken) | {
             one.number: f"there was never a topic {one.topic}"
             for one in taken
             if one.kind == "name" and one.topic >= self.model.next_id
