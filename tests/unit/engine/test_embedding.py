@@ -193,6 +193,7 @@ def test_a_tracker_goes_on_from_a_file_and_a_pickle(tmp_path: Any) -> None:
         assert repr(other.topics()) == repr(wanted)
 
 
+@pytest.mark.filterwarnings("ignore:.*were not learnt")
 def test_a_tracker_counts_texts_without_vectors() -> None:
     tracker = TopicTracker(topics=3, embed=subjects, documents=True)
     tracker.learn(["ship", "infinite", "", "moon"] * 20, 2001).finish()
