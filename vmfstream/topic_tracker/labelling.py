@@ -164,10 +164,12 @@ class Labelling(TrackerParts):
         from vmfstream.frozen.model import FrozenModel
 
         self._take_names()
-        names = newest_names(self._store.commits, at) | self.names()
-        known = (self._engine.epoch, self._engine.documents, at, tuple(names.items()))
+        given, commits = self.names(), self._store.commits
+        by_namer = len(commits[-1].given_names) if commits else 0  # which come to the newest commit
+        known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()), by_namer)
         if self._frozen is None or self._frozen[0] != known:
             functions: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
+            names = newest_names(commits, at) | given
             self._frozen = known, FrozenModel(self._parts(at).named(names), **functions)
         return self._frozen[1]
 
