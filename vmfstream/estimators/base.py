@@ -18,9 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vmfstream.arrays import Rows
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.checks import check_sparse, checked_weights
+from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.directional.sphere import unit_rows
+from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Whole, check_parameters
 from vmfstream.estimators.words import strongest_words
 from vmfstream.progress import telling
@@ -313,6 +315,32 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
     @property
     def _n_features_out(self) -> int:
         return len(self.weights_)
+
+    def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Draw rows from the fitted mixture; with an integer ``random_state`` the same ones in every call.
+
+        Weights, means and concentrations are those of the attributes: of Bayesian models what is expected of them.
+
+        Returns
+        -------
+        X : (n_samples, D) unit rows, those of the first component first
+        y : (n_samples,) int64, their components
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is no integer of at least 1.
+        """
+        check_is_fitted(self)
+        check_draws(n_samples)
+        rng = self._rng()
+        counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        parts = [self._component(k).rvs(int(n), rng) for k, n in enumerate(counts)]
+        return np.concatenate(parts), np.repeat(np.arange(len(counts)), counts)
+
+    def _component(self, k: int) -> Distribution:
+        """Return the distribution of component ``k``."""
+        return VonMisesFisher(self.means_[k], float(self.concentrations_[k]))
 
     def score_samples(self, X: ArrayLike, *, relative_to_uniform: bool = True) -> NDArray[np.float64]:
         """Return the log-density of every row, (N,), in nats.

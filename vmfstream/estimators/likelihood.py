@@ -1,4 +1,4 @@
-"""What mixtures fitted by maximum likelihood share: how they are fitted, draws of rows, criteria."""
+"""What mixtures fitted by maximum likelihood share: how they are fitted, criteria."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.params import Mixture
-from vmfstream.estimators.base import FEW_COLUMNS, FitInput, FitRun, MixtureEstimator, check_draws
+from vmfstream.estimators.base import FEW_COLUMNS, FitInput, FitRun, MixtureEstimator
 from vmfstream.estimators.distinct import Distinct, distinct
 from vmfstream.estimators.parameters import Array, Domain, Either, Flag, Function, Nothing
 from vmfstream.estimators.starts import own_starts, shares_given
@@ -134,26 +132,6 @@ class LikelihoodMixture(MixtureEstimator):
     def _fitted(self, documents: FitInput) -> None:
         """Do what is left once the fitted attributes are there."""
 
-    def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Draw rows from the fitted mixture; with an integer ``random_state`` the same ones in every call.
-
-        Returns
-        -------
-        X : (n_samples, D) unit rows, those of the first component first
-        y : (n_samples,) int64, their components
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is no integer of at least 1.
-        """
-        check_is_fitted(self)
-        check_draws(n_samples)
-        rng = self._rng()
-        counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
-        parts = [self._component(k).rvs(int(n), rng) for k, n in enumerate(counts)]
-        return np.concatenate(parts), np.repeat(np.arange(len(counts)), counts)
-
     def bic(self, X: ArrayLike) -> float:
         """Return the Bayesian information criterion of the rows of ``X``, the smaller the better.
 
@@ -179,8 +157,4 @@ class LikelihoodMixture(MixtureEstimator):
 
     def _largest_concentration(self) -> float:
         """Return the largest concentration that is estimated."""
-        raise NotImplementedError
-
-    def _component(self, k: int) -> Distribution:
-        """Return the distribution of component ``k``."""
         raise NotImplementedError

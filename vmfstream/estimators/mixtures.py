@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.bessel import largest_concentration
 from vmfstream.directional.params import Mixture
-from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import ITERATION
 from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Number, Whole
@@ -192,9 +191,6 @@ class VMFMixture(LikelihoodMixture):
 
     def _largest_concentration(self) -> float:
         return largest_concentration(self.n_features_in_)
-
-    def _component(self, k: int) -> VonMisesFisher:
-        return VonMisesFisher(self.means_[k], float(self.concentrations_[k]))
 
     def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
         return steps.labels(rows, self._mixture(rows.dtype), threads=self._threads())

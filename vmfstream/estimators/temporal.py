@@ -16,6 +16,7 @@ from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
 from vmfstream.directional.params import ChunkedMatrix
+from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import (
     ITERATION,
     FitInput,
@@ -272,6 +273,9 @@ class TemporalVMFMixture(MixtureEstimator):
         if rows.dtype != wanted:
             raise ValueError(f"X: expected rows in parts of the precision of the fit, {wanted}, got {rows.dtype}")
         return rows
+
+    def _component(self, k: int) -> VonMisesFisher:
+        return VonMisesFisher(self.means_[-1, k], float(self.concentrations_[k]))  # of the newest slice
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         resp, density = self._evolution.predicted(rows)

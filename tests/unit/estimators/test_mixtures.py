@@ -21,7 +21,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.data import corpus_file
 from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
-from vmfstream import datasets
+from vmfstream import (
+    BayesianVMFMixture,
+    DirichletProcessVMFMixture,
+    HierarchicalVMFMixture,
+    OnlineVMFMixture,
+    TemporalVMFMixture,
+    datasets,
+)
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
 from vmfstream.estimators.distinct import Distinct
 from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
@@ -221,6 +228,43 @@ def test_draws_are_those_of_the_components(kind: Any) -> None:
     assert np.array_equal(model.sample(5)[0], model.sample(5)[0])
     with pytest.raises(ValueError, match="n_samples: expected an integer of at least 1, got 0"):
         model.sample(0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BayesianVMFMixture(3, random_state=0),
+        DirichletProcessVMFMixture(4, random_state=0),
+        HierarchicalVMFMixture(1, 3, random_state=0),
+        OnlineVMFMixture(3, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_draws_have_the_expected_weights_means_and_concentrations(model: Any) -> None:
+    fitted = model.fit(planted(a=0.9, n=300)[0])
+    check_draws(fitted, fitted.means_)
+
+
+def test_draws_are_those_of_the_newest_slice() -> None:
+    x, _ = planted(a=0.9, n=300)
+    fitted = TemporalVMFMixture(3, persistence=0.9, random_state=0).fit(
+        np.vstack([x, np.roll(x, 1, axis=1)]), slices=np.repeat([0, 1], 300)
+    )
+    assert abs(fitted.means_[0] - fitted.means_[1]).max() > 0.1
+    check_draws(fitted, fitted.means_[1])
+
+
+def check_draws(fitted: Any, means: NDArray[Any]) -> None:
+    drawn, labels = fitted.sample(30_000)
+    assert np.bincount(labels, minlength=len(means)) / 30_000 == pytest.approx(
+        fitted.weights_ / fitted.weights_.sum(), abs=0.01
+    )
+    for k in np.unique(labels):
+        own = drawn[labels == k]
+        cosine = bessel_ratio(8, fitted.concentrations_[k])
+        assert own.mean(axis=0) @ means[k] == pytest.approx(cosine, abs=5 * (1 - cosine) / np.sqrt(len(own)))
+        assert own.mean(axis=0) == pytest.approx(cosine * means[k], abs=4 / np.sqrt(8 * len(own)))
+    assert np.array_equal(fitted.sample(5)[0], fitted.sample(5)[0])
 
 
 def test_criteria_count_what_is_free_and_find_the_number_of_components() -> None:
