@@ -385,6 +385,16 @@ def test_printing_is_light(visit: Open) -> None:
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
 
 
+def test_heads_of_tables_have_no_boxes_of_buttons_on_paper(visit: Open) -> None:
+    """With one in it Chromium prints a table's head on the first of its sheets only."""
+    page = visit("years", "#tab=table")
+    boxes = "return [...document.querySelectorAll('#topics th button')].map(e => e.getClientRects().length)"
+    assert any(js(page, boxes))
+    js(page, "dispatchEvent(new Event('beforeprint'))")
+    assert not any(js(page, boxes))
+    js(page, "dispatchEvent(new Event('afterprint'))")
+
+
 def test_a_long_lineage_is_printed_on_one_sheet(chromium: Any, tmp_path: Path) -> None:
     many = tmp_path / "many.html"
     many.write_text(build_page(gazette(slices=4, topics=36, settling=1))[0], encoding="utf-8")
