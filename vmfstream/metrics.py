@@ -33,6 +33,7 @@ from vmfstream.clustering_metrics import (
     v_measure,
 )
 from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.isotropy import isotropies
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.columns import column_norms
@@ -236,12 +237,13 @@ def cohesion(x: Rows, clusters: ArrayLike) -> Cohesion:
     Raises
     ------
     ValueError
-        If there is not one label per row, or no document is left.
+        If there is not one label per row, no document is left, or a sparse ``x`` is damaged.
 
     References
     ----------
     [BDGS05] eqs. (6.1)-(6.4).
     """
+    check_sparse("x", x)
     labels = np.asarray(clusters)
     if labels.shape != (x.shape[0],):
         raise ValueError(f"clusters: expected one label for each of {x.shape[0]} rows, got the shape {labels.shape}")
@@ -472,8 +474,8 @@ def topic_coherence(
     Raises
     ------
     ValueError
-        If columns and words are not equally many, a word has two columns or stands twice in a topic, or there is no
-        such measure.
+        If columns and words are not equally many, a word has two columns or stands twice in a topic, there is no such
+        measure, or a sparse ``reference`` is damaged.
 
     Examples
     --------
@@ -483,6 +485,7 @@ def topic_coherence(
     >>> topic_coherence([["ship", "sea"], ["cat", "paw"], ["sea", "cat"]], together, words, measure="npmi").round(2)
     array([ 1.  ,  0.5 , -0.95])
     """
+    check_sparse("reference", reference)
     counts = csr_array(reference)
     counts.eliminate_zeros()
     column = {word: at for at, word in enumerate(vocabulary)}

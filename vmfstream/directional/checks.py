@@ -133,12 +133,12 @@ def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> V
 
 
 def check_sparse(name: str, x: Any) -> None:
-    """Refuse a compressed sparse matrix whose indices lie outside of it: compiled code would read foreign memory.
+    """Refuse a sparse matrix whose indices lie outside of it: compiled code, SciPy's too, would read foreign memory.
 
     Parameters
     ----------
     name : what the matrix is called in the message.
-    x : any matrix; only sparse ones in compressed rows, columns or blocks are looked at.
+    x : any matrix; only sparse ones are looked at.
 
     Raises
     ------
@@ -154,15 +154,26 @@ def check_sparse(name: str, x: Any) -> None:
         ...
     ValueError: X: expected indices from 0 to 2, got 7 at entry 1 of the sparse matrix
     """
-    if not issparse(x) or x.format not in ("csr", "csc", "bsr"):
+    if not issparse(x):
         return
-    rows, columns = x.shape[-2] if x.ndim > 1 else 1, x.shape[-1]
-    if x.format == "bsr":
-        rows, columns = rows // x.blocksize[0], columns // x.blocksize[1]
-    size, limit = (columns, rows) if x.format == "csc" else (rows, columns)
-    bounds, indices = x.indptr, x.indices
-    entries = min(len(indices), len(x.data))
-    falls = np.flatnonzero(np.diff(bounds) < 0)
+    if x.format == "coo":
+        for axis, places in enumerate(x.coords):
+            _check_indices(name, places, x.shape[axis])
+    elif x.format in ("lil", "dok"):  # in objects of Python
+        pairs = ((at, one) for at, row in enumerate(x.rows) for one in row) if x.format == "lil" else x.keys()
+        for axis, places in enumerate(zip(*pairs, strict=True)):
+            _check_indices(name, np.array(places), x.shape[axis])
+    elif x.format in ("csr", "csc", "bsr"):
+        rows, columns = x.shape[-2] if x.ndim > 1 else 1, x.shape[-1]
+        if x.format == "bsr":
+            rows, columns = rows // x.blocksize[0], columns // x.blocksize[1]
+        size, limit = (columns, rows) if x.format == "csc" else (rows, columns)
+        _check_bounds(name, x.indptr, size, min(len(x.indices), len(x.data)))
+        _check_indices(name, x.indices[: x.indptr[-1]], limit)
+
+
+def _check_bounds(name: str, bounds: NDArray[Any], size: int, entries: int) -> None:
+    falls = np.flatnonzero(bounds[1:] < bounds[:-1])  # differences could be too large for their type
     if falls.size:
         at = int(falls[0])
         raise ValueError(
@@ -174,8 +185,13 @@ def check_sparse(name: str, x: Any) -> None:
             f"{name}: expected {size + 1} bounds of a sparse matrix, from 0 to at most {entries}, "
             f"got {len(bounds)} from {bounds[0]} to {bounds[-1]}"
         )
-    wrong = _outside(indices[: bounds[-1]], limit)
-    if wrong < bounds[-1]:
+
+
+def _check_indices(name: str, indices: NDArray[Any], limit: int) -> None:
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"{name}: expected whole numbers as indices of a sparse matrix, got {indices.dtype}")
+    wrong = _outside(indices, limit)
+    if wrong < len(indices):
         raise ValueError(
             f"{name}: expected indices from 0 to {limit - 1}, got {indices[wrong]} at entry {wrong} of the sparse "
             "matrix"

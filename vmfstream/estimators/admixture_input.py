@@ -54,7 +54,7 @@ def _stacked(documents: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]
 def _cut(offsets: NDArray[Any], rows: int) -> csr_array:
     """Return the documents that ``offsets`` cut ``rows`` vectors into."""
     whole = offsets.ndim == 1 and len(offsets) > 1 and np.issubdtype(offsets.dtype, np.integer)
-    if not whole or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
+    if not whole or offsets[0] != 0 or offsets[-1] != rows or (offsets[1:] < offsets[:-1]).any():
         given = f"{offsets.dtype} of shape {offsets.shape}" if not whole else f"{offsets[0]} ... {offsets[-1]}"
         raise ValueError(f"offsets: expected integers that never fall, from 0 to {rows}, got {given}")
     return csr_array((np.ones(rows), np.arange(rows), offsets), shape=(len(offsets) - 1, rows))

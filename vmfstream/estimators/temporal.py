@@ -380,7 +380,8 @@ def _slice_numbers(given: ArrayLike | None, n: int, default: int) -> NDArray[np.
             numbers = numbers[:0]
         if len(numbers) != n:
             raise ValueError(f"slices: expected integers, got values such as {np.asarray(given).flat[0]!r}")
-    bad = np.flatnonzero(~np.isfinite(numbers) | (numbers != np.floor(numbers)))
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~(np.abs(numbers.astype(np.float64)) < 2.0**53) | (numbers != np.floor(numbers)))
     if bad.size:
         raise ValueError(f"slices: expected integers, got {numbers[bad[0]]} in row {bad[0]}")
     return numbers.astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vmfstream.engine.loop.saved_state import checked_state
+from vmfstream.engine.loop.saved_state import Rule, check_arrays, checked_state, rules_of
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
 
@@ -79,6 +80,15 @@ def alterations(array):
             other.flat[array.size // 2] = np.array(value).astype(array.dtype)
             yield str(value), other
         yield "falling", array[::-1].copy()
+        yield "equal", np.full_like(array, array.flat[-1])
+        if array.dtype == np.int64 and array.size > 4:  # differences and sums of 64 bits are as they should be
+            wrapping = array.copy()
+            wrapping.flat[1:4] = 2**63 - 1, -(2**63), -1
+            yield "wrapping", wrapping
+            wrapping = np.zeros_like(array)
+            wrapping.flat[:4] = 2**62, 2**62, 2**62, 2**62
+            wrapping.flat[4] = array.sum()
+            yield "wrapping total", wrapping
 
 
 class Altered(MemoryStore):
@@ -179,6 +189,26 @@ def test_errors_name_the_array(name: str, array: list[float], says: str) -> None
         checked_state(state() | {name: np.array(array)}),
     ):
         pass
+
+
+M = 2**63
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "says"),
+    [
+        ("window.starts", [0, M - 1, -M, -1, 3], "expected numbers that rise from 0 to 3, got 0 to 3"),
+        ("window.sizes", [M // 2, M // 2, M // 2, M // 2, 3], f"expected lengths up to 3, got {M // 2}"),
+        ("ids", [4, 2, 4], "expected each number once, got one twice"),
+        ("life.calm", [M - 1], f"expected numbers up to {M // 2}, got {M - 1} to {M - 1}"),
+        ("temperature", [0.0], "expected at least 0.001, got 0.0"),
+    ],
+)
+def test_numbers_that_the_rest_does_not_allow_are_refused(name: str, array: list[float], says: str) -> None:
+    rules = rules_of({}) | {"window.starts": Rule("i", ("*",), rising="window.rows")}
+    rows = {"window.resp": np.zeros((3, 1)), name: np.array(array)}
+    with pytest.raises(InputError, match=f"the state: {re.escape(name)}: {says}"):
+        check_arrays(rows, rules, "the state")
 
 
 def test_what_reading_finds_is_an_error_of_the_state() -> None:

@@ -55,6 +55,28 @@ def damaged(kind: str) -> csr_array:
             x.indptr[-1] = x.nnz + 1000
         case "falling":
             x.indptr[7] = x.indptr[6] - 3
+        case "wrapping":  # differences of 64 bits are positive
+            x.indptr = x.indptr.astype(np.int64)
+            x.indptr[1:4] = 2**63 - 1, -(2**63), -1
+        case "unsigned":
+            x.indptr = x.indptr.astype(np.uint32)
+            x.indptr[7] = 2**32 - 5
+        case "fractions":
+            x.indices = np.where(np.arange(x.nnz) == 5, np.nan, x.indices)
+    return x
+
+
+def damaged_in_format(kind: str) -> Any:
+    if kind == "lil":
+        x: Any = rows().tolil()
+        x.rows[0] = [*x.rows[0][:-1], 10**8]
+        return x
+    if kind == "dok":
+        x = rows().todok()
+        dict.__setitem__(x._dict, (10**8, 3), 1.0)
+        return x
+    x = rows().tocoo()
+    x.coords[0 if kind == "coo rows" else 1][5] = -(10**7)
     return x
 
 
@@ -63,6 +85,16 @@ MESSAGES = {
     "negative": r"expected indices from 0 to 19, got -3 at entry 5",
     "beyond": r"expected 41 bounds of a sparse matrix, from 0 to at most \d+, got 41 from 0 to \d+",
     "falling": r"expected bounds of a sparse matrix that never fall, got \d+ after \d+ at place 7",
+    "wrapping": r"never fall, got -9223372036854775808 after 9223372036854775807 at place 2",
+    "unsigned": r"never fall, got \d+ after 4294967291 at place 8",
+    "fractions": r"expected whole numbers as indices of a sparse matrix, got float64",
+}
+
+FORMATS = {
+    "coo rows": "expected indices from 0 to 39, got -10000000 at entry 5",
+    "coo columns": "expected indices from 0 to 19, got -10000000 at entry 5",
+    "lil": r"expected indices from 0 to 19, got 100000000 at entry \d+",
+    "dok": r"expected indices from 0 to 39, got 100000000 at entry \d+",
 }
 
 
@@ -71,6 +103,26 @@ MESSAGES = {
 def test_fit_refuses_them(name: str, kind: str) -> None:
     with pytest.raises(ValueError, match=MESSAGES[kind]):
         ESTIMATORS[name]().fit(damaged(kind))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    "fit", [vmfstream.VonMisesFisher.fit, vmfstream.SphericalKMeans(3).fit, vmfstream.OnlineVMFMixture(3).fit]
+)
+def test_other_formats_are_refused_too(fit: Callable[[Any], Any], kind: str) -> None:
+    with pytest.raises(ValueError, match=FORMATS[kind]):
+        fit(damaged_in_format(kind))
+
+
+@pytest.mark.parametrize("kind", ["high", "negative", "beyond", "falling"])
+def test_scores_refuse_them(kind: str) -> None:
+    x, words = damaged(kind), [chr(97 + column) for column in range(20)]
+    for score in (
+        lambda: vmfstream.metrics.cohesion(x, np.arange(40) % 3),
+        lambda: vmfstream.metrics.topic_coherence([["a", "b", "c"]], x, words),
+    ):
+        with pytest.raises(ValueError, match=MESSAGES[kind]):
+            score()
 
 
 def test_no_estimator_is_left_out() -> None:

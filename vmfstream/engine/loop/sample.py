@@ -188,8 +188,10 @@ class Sampler:
         """Continue from stored arrays; a run file of before there were samples has none, and begins one now."""
         self._open = open_part.get("sample.open", _NONE)
         if "sample.room" in slice_part:
-            slices = slice_part["sample.slices"].reshape(-1, 2)
-            parts = np.split(slice_part["sample.keys"], np.cumsum(slices[:, 1]))
+            slices, keys = slice_part["sample.slices"].reshape(-1, 2), slice_part["sample.keys"]
+            if (slices[:, 1] < 0).any() or sum(slices[:, 1].tolist()) != len(keys):
+                raise ValueError(f"sample.slices: expected numbers of {len(keys)} documents")
+            parts = np.split(keys, np.cumsum(slices[:, 1]))
             self._slices = dict(zip(slices[:, 0].tolist(), parts, strict=False))
             self._room = int(slice_part["sample.room"][0])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ _MOST = 2**31
 
 _MANY = 2**53
 """More documents than can be counted."""
+
+_FAR = 2**62
+"""No whole number is farther from 0: sums of two have room in 64 bits."""
 
 _LONG = 1e15
 """Longer than a sum of unit rows."""
@@ -42,6 +45,7 @@ class Rule:
         one more; None for none. Numbers with a point must be finite.
     rising : values never fall, from 0 to the size of this name.
     lengths : values add up to the size of this name.
+    distinct : no value stands twice.
     """
 
     kinds: str
@@ -50,6 +54,7 @@ class Rule:
     high: float | str | None = None
     rising: str | None = None
     lengths: str | None = None
+    distinct: bool = False
 
 
 def _texts(name: str, number: str) -> dict[str, Rule]:
@@ -73,13 +78,14 @@ def _counts(name: str, rows: str, terms: str) -> dict[str, Rule]:
 def _vocabulary(name: str, *, stemmed: bool) -> dict[str, Rule]:
     """Return the rules of a vocabulary; without stems forms are terms."""
     terms, forms = f"{name}terms", f"{name}forms" if stemmed else f"{name}terms"
+    width = "dimension" if name == "encoder." else f"{name}width"
     rules = {
         f"{name}documents": Rule("i", (2,), low=0, high=_MANY),
         f"{name}df": Rule("i", (terms,), low=0),
         f"{name}recent": Rule("f", (terms,), low=0.0),
         f"{name}pending": Rule("i", (terms,), low=0),
         f"{name}first_slice": Rule("i", ("*",)),
-        f"{name}columns": Rule("i", ("dimension" if name == "encoder." else f"{name}width",), low=0, high=terms),
+        f"{name}columns": Rule("i", (width,), low=0, high=terms, distinct=True),
         f"{name}form_starts": Rule("i", (f"{forms}+1",), rising=f"{name}letters"),
         f"{name}form_pool": Rule("u", (f"{name}letters",)),
     }
@@ -89,7 +95,7 @@ def _vocabulary(name: str, *, stemmed: bool) -> dict[str, Rule]:
             f"{name}term_pool": Rule("u", (f"{name}stems",)),
             f"{name}form_term": Rule("i", (forms,), low=-1, high=terms),
             f"{name}form_df": Rule("i", (forms,), low=0),
-            f"{name}shown": Rule("i", ("*",), low=-1, high=forms),
+            f"{name}shown": Rule("i", (width,), low=-1, high=forms),
         }
     return rules
 
@@ -120,8 +126,8 @@ def _sample(name: str) -> dict[str, Rule]:
 _BOOK = "stories.book."
 
 _STORIES: Mapping[str, Rule] = {
-    "stories.documents": Rule("i", (2,), low=0),
-    "stories.mixture.ids": Rule("i", ("stories",), low=0),
+    "stories.documents": Rule("i", (2,), low=0, high=_MANY),
+    "stories.mixture.ids": Rule("i", ("stories",), low=0, distinct=True),
     "stories.mixture.size": Rule("i", ("stories",), low=1),
     **{f"stories.mixture.{name}": Rule("f", ("stories",), low=-np.inf) for name in ("square", "first", "last")},
     "stories.mixture.indptr": Rule("i", ("stories+1",), rising="stories.entries"),
@@ -163,7 +169,7 @@ _NAMES: Mapping[str, Rule] = {
     "names.phrases.alone": Rule("f", ("phrases",), low=0.0),
     "names.phrases.pairs": Rule("i", ("pairs",), low=0),
     "names.phrases.often": Rule("f", ("pairs",), low=0.0),
-    "names.phrases.total": Rule("f", (1,), low=0.0),
+    "names.phrases.total": Rule("f", (1,), low=0.0, high=_MANY),
     "encoder.topics.ids": Rule("i", ("named",)),
     "encoder.topics.indptr": Rule("i", ("named+1",), rising="named.words"),
     "encoder.topics.indices": Rule("i", ("named.words",), low=0, high="encoder.words.width"),
@@ -173,12 +179,12 @@ _NAMES: Mapping[str, Rule] = {
 _TRACKER: Mapping[str, Rule] = {
     "open.s": Rule("f", ("*", "columns"), low=-np.inf),
     "open.n": Rule("f", ("columns",), low=-1e-3),
-    "open.documents": Rule("i", (2,), low=0),
+    "open.documents": Rule("i", (2,), low=0, high=_MANY),
     "open.resp": Rule("f", ("*", "columns"), low=0.0),
     "slice": Rule("i", (1,), low=-_MOST, high=_MOST),
     "anchor": Rule("f", ("dimension",), low=-_LONG, high=_LONG),
     "scalars": Rule("f", (2,), low=-1.0),
-    "ids": Rule("i", ("topics",), low=0, high=_MOST),
+    "ids": Rule("i", ("topics",), low=0, high=_MOST, distinct=True),
     "counters": Rule("i", (2,), low=0, high=_MOST),
     "n": Rule("f", ("columns",), low=-1e-3),
     "n_past": Rule("f", ("columns",), low=-1e-3),
@@ -190,7 +196,7 @@ _TRACKER: Mapping[str, Rule] = {
     "window.resp": Rule("f", ("window.rows", "columns"), low=0.0),
     "prior": Rule("f", ("dimension", "*"), low=-_LONG, high=_LONG),
     "past.{}": Rule("f", ("dimension", "columns"), low=-_LONG, high=_LONG),
-    "temperature": Rule("f", (1,), low=0.0),
+    "temperature": Rule("f", (1,), low=1e-3, high=1e6),
     **{f"life.{name}": Rule("f", ("topics",), low=-np.inf) for name in ("usual", "weight", "height")},
     **{f"life.{name}": Rule("i", ("topics",)) for name in ("asleep", "watched", "alive", "numbered")},
     "life.trial": Rule("i", ("topics",), low=0),
@@ -231,7 +237,7 @@ def rules_of(arrays: Arrays) -> dict[str, Rule]:
         "sample.open": Rule("u", ("*",)),
         "sample.slices": Rule("i", ("*", 2)),
         "sample.keys": Rule("u", ("*",)),
-        "sample.room": Rule("i", (1,), low=0),
+        "sample.room": Rule("i", (1,), low=1),
         "novel.novelty": Rule("f", ("novel",)),
         "novel.topic": Rule("i", ("novel",)),
         "novel.times": Rule("M", ("novel",)),
@@ -325,12 +331,21 @@ class _Check:
     def _check_values(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
         if rule.rising is not None:
             end = self._sizes.get(rule.rising, 0)
-            if array[0] != 0 or array[-1] != end or (np.diff(array) < 0).any():
+            # not by differences, which may be too large for their type
+            if array[0] != 0 or array[-1] != end or (array[1:] < array[:-1]).any():
                 raise self._damaged(name, f"numbers that rise from 0 to {end}", f"{array[0]} to {array[-1]}")
-        if rule.lengths is not None and int(array.sum(dtype=np.int64)) != (end := self._sizes.get(rule.lengths, 0)):
-            raise self._damaged(name, f"lengths of {end} in total", int(array.sum(dtype=np.int64)))
+        if rule.lengths is not None:
+            end = self._sizes.get(rule.lengths, 0)
+            if (most := int(array.max(initial=0))) > end:  # nor may the total be
+                raise self._damaged(name, f"lengths up to {end}", most)
+            if (total := int(array.sum(dtype=np.int64))) != end:
+                raise self._damaged(name, f"lengths of {end} in total", total)
         if not array.size:
             return
+        if array.dtype.kind == "i" and (max(array.max(), -array.min()) > _FAR):
+            raise self._damaged(name, f"numbers up to {_FAR}", f"{array.min()} to {array.max()}")
+        if rule.distinct and len(np.unique(array)) < len(array):
+            raise self._damaged(name, "each number once", "one twice")
         if rule.low is not None:
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise self._damaged(name, "finite numbers", "others")
@@ -372,4 +387,5 @@ def _rule_for(name: str, rules: Mapping[str, Rule]) -> Rule | None:
         return size.replace("{}", number[0]) if isinstance(size, str) else size
 
     shape = tuple(own(size) for size in series.shape)
-    return Rule(series.kinds, shape, series.low, own(series.high), own(series.rising), own(series.lengths))
+    known = {name: own(getattr(series, name)) for name in ("high", "rising", "lengths")}
+    return replace(series, shape=shape, **known)
