@@ -109,8 +109,9 @@ def test_a_commit_that_comes_after_the_run_has_begun_again_is_refused(
     with closing(Frames(broker.proxied, broker.behind)) as proxy:
         child = sent.sends(SHORTER)
         proxy.always[END] = "held"
-        began = proxy.seen[INIT]
         sent.grow()
+        wait_for(lambda: (proxy.happened["held"], dict(proxy.seen)), operator.itemgetter(0), child)
+        began = proxy.seen[INIT]
         wait_for(lambda: dict(proxy.seen), lambda seen: seen[INIT] > began, child)
         proxy.always.clear()
         produced = proxy.seen[PRODUCE]
