@@ -17,9 +17,10 @@ from vmfstream import __version__
 from vmfstream.engine.loop.reading import reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Observer
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.engine.runtime_tuning import memory_there, tuned_runtime
+from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
+from vmfstream.machine import memory_there
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.protocols import Codec, ColumnCodec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease

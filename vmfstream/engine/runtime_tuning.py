@@ -1,13 +1,11 @@
-"""What a run asks of its machine: memory; rarer garbage collection, faster switches between threads."""
+"""Tune Python for a run: rarer garbage collection, faster switches between threads."""
 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from threading import Lock
 
 ALLOCATIONS = 50_000
@@ -15,20 +13,6 @@ ALLOCATIONS = 50_000
 
 SWITCH_SECONDS = 0.0001
 """Seconds that a thread waits before it asks another one to release the interpreter."""
-
-
-LIMIT = Path("/sys/fs/cgroup/memory.max")
-"""File with the bytes that a container may use, or max."""
-
-
-def memory_there() -> int | None:
-    """Return the bytes of memory that this machine or container has, None if the system does not say."""
-    found = []
-    with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(ValueError, OSError):  # no such file, or no limit
-        found.append(int(LIMIT.read_text()))
-    return min(found, default=None)
 
 
 class _Tuning:

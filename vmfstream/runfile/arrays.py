@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from vmfstream.machine import memory_there
 from vmfstream.records import Arrays
 
 _PLAIN = b"vmfstream arrays 1\n"
@@ -72,22 +75,33 @@ def unpack(body: bytes) -> Arrays:
     Raises
     ------
     ValueError
-        If ``body`` does not begin with the mark of ``pack``, ends too early or cannot be decompressed.
+        If ``body`` does not begin with the mark of ``pack``, ends too early, cannot be decompressed, would take more
+        than half of the memory, or its header is none that ``pack`` writes.
     """
     content = _content(body)
     at = _LENGTH
     length = int.from_bytes(content[:at], "little")
-    header = json.loads(bytes(content[at : at + length]))
+    try:
+        header = [
+            (str(name), np.dtype(code), tuple(map(index, shape)))
+            for name, code, shape in json.loads(bytes(content[at : at + length]))
+        ]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"packed arrays have a header that cannot be read: {error}") from error
     at += length
     arrays: Arrays = {}
-    for name, code, shape in header:
-        dtype = np.dtype(code)
-        count = int(np.prod(shape, dtype=np.int64))
+    for name, dtype, shape in header:
+        if dtype.kind not in _KINDS or min(shape, default=0) < 0:
+            raise ValueError(f"packed arrays hold {name!r} of type {dtype} and shape {shape}")
+        count = prod(shape)
         if dtype.itemsize == 0 or count == 0:
             arrays[name] = np.empty(shape, dtype)
             continue
+        end = at + count * dtype.itemsize
+        if end > len(content):
+            raise ValueError(f"packed arrays should end after {end} bytes or later, got {len(content)}")
         arrays[name] = np.frombuffer(content, dtype, count, at).reshape(shape).copy()
-        at += count * dtype.itemsize
+        at = end
     if not at <= len(content) < at + _UNIT:
         raise ValueError(f"packed arrays should end after {at} bytes, got {len(content)}")
     return arrays
@@ -104,6 +118,9 @@ def _content(body: bytes) -> memoryview:
     if not end <= len(body) < end + _UNIT:
         raise ValueError(f"packed arrays should end after {end} bytes, got {len(body)}")
     try:
+        size, there = zstandard.frame_content_size(body[at:end]), memory_there()
+        if there is not None and size > there / 2:
+            raise ValueError(f"packed arrays would take {size:,} bytes, more than half of the memory")
         return memoryview(zstandard.ZstdDecompressor().decompress(body[at:end]))
     except zstandard.ZstdError as error:
         raise ValueError(f"packed arrays cannot be decompressed: {error}") from error

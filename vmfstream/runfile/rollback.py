@@ -18,6 +18,7 @@ import json
 import logging
 import os
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,12 +60,12 @@ def keep(connection: duckdb.DuckDBPyConnection, run_file: Path, file: BinaryIO) 
     file : BinaryIO
         The run file, opened before the connection: closing a file gives up all locks that the process has on it.
     """
-    places = connection.execute(
-        "select block_id * block_size from pragma_metadata_info(), pragma_database_size() where len(free_list) > 0"
-    ).fetchall()
-    size = connection.execute("select block_size from pragma_database_size()").fetchall()[0][0]
+    # qualified, since a stranger's file may have functions of these names
+    size = connection.execute("select block_size from system.main.pragma_database_size()").fetchall()[0][0]
+    found = connection.execute("select block_id, free_list from system.main.pragma_metadata_info()").fetchall()
+    places = sorted({number * size for number, free in found if free})
     descriptor = file.fileno()
-    blocks = {_HEADERS + place: os.pread(descriptor, size, _HEADERS + place) for (place,) in places}
+    blocks = {_HEADERS + place: os.pread(descriptor, size, _HEADERS + place) for place in places}
     body = _packed(Journal(os.pread(descriptor, _HEADERS, 0), blocks))
     path = journal_of(run_file)
     with path.open("wb") as journal:
@@ -86,7 +87,9 @@ def cut_off(run_file: Path, file: BinaryIO) -> Journal | None:
     if journal is None:
         return None
     first, *turn = _same_pages(journal, file)
-    return journal if first and any(turn) else None
+    end = os.fstat(file.fileno()).st_size
+    inside = all(_HEADERS <= at <= end - len(block) for at, block in journal.blocks.items())
+    return journal if first and any(turn) and inside else None
 
 
 def settle(journal: Journal, run_file: Path, file: BinaryIO) -> None:
@@ -150,15 +153,21 @@ def _packed(journal: Journal) -> bytes:
 
 
 def _unpacked(content: bytes) -> Journal | None:
-    """Return what a journal holds; None if it was not written to its end, so that its transaction never began."""
+    """Return what a journal holds; None if it was not written to its end, so that its transaction never began.
+
+    None, too, if it is none that `keep` wrote: a stranger can make the digest.
+    """
     digest, body = content[len(_MAGIC) : len(_MAGIC) + _DIGEST], content[len(_MAGIC) + _DIGEST :]
     if not content.startswith(_MAGIC) or hashlib.blake2b(body, digest_size=_DIGEST).digest() != digest:
         return None
     at = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
-    first, sizes = json.loads(body[_LENGTH:at])
-    headers, at = body[at : at + first], at + first
-    blocks = {}
-    for place, size in sizes:
-        blocks[place] = body[at : at + size]
-        at += size
-    return Journal(headers, blocks)
+    try:
+        first, sizes = json.loads(body[_LENGTH:at])
+        ends = list(accumulate([at, first, *(size for _, size in sizes)]))
+        headers, *blocks = (body[low:high] for low, high in pairwise(ends))
+        places = [int(place) for place, _ in sizes]
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if ends != sorted(ends) or ends[-1] != len(body):
+        return None
+    return Journal(headers, dict(zip(places, blocks, strict=True)))

@@ -372,6 +372,8 @@ def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         If the run file has an older format and another process is writing it.
     """
     if not _tables(connection):
+        if path.exists():
+            _refuse_functions(connection, path)
         _create(connection)
         return
     stored = stored_format(connection, path)
@@ -434,6 +436,7 @@ def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     FormatVersion
         If the number is higher than the program knows.
     """
+    _refuse_functions(connection, path)
     tables = _tables(connection)
     if not {"meta", "migration"} <= tables:
         found = f"holds the tables {', '.join(sorted(tables)[:5])}" if tables else "is empty"
@@ -496,10 +499,19 @@ def fingerprint(columns: Sequence[tuple[str, str, str]]) -> str:
 def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
     """Return (table, column, type) of all columns of tables, not of views."""
     return connection.execute("""
-        select table_name, column_name, data_type from duckdb_columns() columns semi join duckdb_tables() tables
-        using (table_oid) where not columns.internal and table_name not in ('meta', 'migration')""").fetchall()
+        select table_name, column_name, data_type
+        from system.main.duckdb_columns() columns semi join system.main.duckdb_tables() tables using (table_oid)
+        where not columns.internal and table_name not in ('meta', 'migration')""").fetchall()
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    rows = connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
+    rows = connection.execute("select table_name from system.main.duckdb_tables() where not internal").fetchall()
     return {name for (name,) in rows}
+
+
+def _refuse_functions(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Refuse a file with functions or types of its own, which DuckDB would take before those of the same name."""
+    for kind in ("function", "type"):
+        names = f"select {kind}_name from system.main.duckdb_{kind}s() where not internal limit 1"
+        for (name,) in connection.execute(names).fetchall():
+            raise InputError(f"{path} is no run file as vmfstream writes it: it has a {kind} of its own, {name!r}")

@@ -20,8 +20,9 @@ from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
 from vmfstream.engine.run import RunSettings, agree, evaluate, follow
-from vmfstream.engine.runtime_tuning import memory_there, tuned_runtime
+from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
+from vmfstream.machine import memory_there
 from vmfstream.online.settings import BirthSettings, TrackerSettings, WindowSettings
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
@@ -323,6 +324,6 @@ def test_memory_is_that_of_the_machine_or_of_its_container(
     file = tmp_path / "memory.max"
     if limit is not None:
         file.write_text(limit)
-    monkeypatch.setattr("vmfstream.engine.runtime_tuning.os.sysconf", sysconf)
-    monkeypatch.setattr("vmfstream.engine.runtime_tuning.LIMIT", file)
+    monkeypatch.setattr("vmfstream.machine.os.sysconf", sysconf)
+    monkeypatch.setattr("vmfstream.machine.LIMIT", file)
     assert memory_there() == there

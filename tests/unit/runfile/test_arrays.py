@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -50,7 +51,7 @@ def test_reads_what_was_written_uncompressed() -> None:
     plain = b"vmfstream arrays 1\n" + len(header).to_bytes(8, "little") + header + np.array([3, 5]).tobytes()
     plain += bytes(-len(plain) % 8)
     np.testing.assert_array_equal(unpack(plain)["a"], [3, 5])
-    with pytest.raises(ValueError, match="buffer"):
+    with pytest.raises(ValueError, match="should end"):
         unpack(plain[:-16])
     with pytest.raises(ValueError, match="should end"):
         unpack(plain + bytes(8))
@@ -71,3 +72,37 @@ def test_refuses_foreign_and_cut_bytes() -> None:
     damaged[27:31] = bytes(4)
     with pytest.raises(ValueError, match="cannot be decompressed"):
         unpack(bytes(damaged))
+
+
+def packed(header: bytes, content: bytes = b"") -> bytes:
+    """Return what `pack` makes, with any header."""
+    frame = zstandard.ZstdCompressor().compress(len(header).to_bytes(8, "little") + header + content)
+    body = b"vmfstream arrays 2\n" + len(frame).to_bytes(8, "little") + frame
+    return body + bytes(-len(body) % 8)
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        (b"5", "a header that cannot be read: 'int' object is not iterable"),
+        (b"null", "cannot be read"),
+        (b"[" * 10**5, "cannot be read"),
+        (b'[["x", "garbage", [1]]]', "cannot be read: data type 'garbage' not understood"),
+        (b'[["x", [["a", "O"]], [1]]]', "cannot be read"),
+        (b'[["x", "<i8", [1.5]]]', "cannot be read"),
+        (b'[["x", "<i8", 1]]', "cannot be read"),
+        (b'[["x", "O", [1]]]', r"hold 'x' of type object and shape \(1,\)"),
+        (b'[["x", "<i8", [-1]]]', r"hold 'x' of type int64 and shape \(-1,\)"),
+        (b'[["x", "<i8", [4294967296, 4294967296]]]', r"should end after \d+ bytes or later"),
+    ],
+)
+def test_refuses_headers_that_are_none(header: bytes, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        unpack(packed(header, bytes(8)))
+
+
+def test_refuses_what_would_take_most_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = pack({"a": np.zeros(1_000_000)})
+    monkeypatch.setattr("vmfstream.runfile.arrays.memory_there", lambda: 16_000_000)
+    with pytest.raises(ValueError, match=r"would take 8,000,\d+ bytes, more than half of the memory"):
+        unpack(body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import shutil
 from pathlib import Path
@@ -111,6 +112,36 @@ def test_a_damaged_journal_is_not_used(torn: Path) -> None:
     with pytest.raises(InputError):
         RunFile(torn)
     assert torn.read_bytes() == before
+
+
+def sealed(header: bytes, rest: bytes) -> bytes:
+    """Return a journal with a right digest, as a stranger can make one."""
+    body = len(header).to_bytes(8, "little") + header + rest
+    return rollback._MAGIC + hashlib.blake2b(body, digest_size=32).digest() + body
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"no json",
+        b"5",
+        b"[12288]",
+        b"[" * 10**5,
+        b'[12288, [["a", 5]]]',
+        b"[12288, [[20480, 6]]]",
+        b"[12288, [[20480, -1], [20480, 6]]]",
+        b"[12288.0, [[20480, 5]]]",
+        b"[12288, [[-5, 5]]]",
+        b"[12288, [[0, 5]]]",
+        b"[12288, [[1099511627776, 5]]]",
+    ],
+    ids=str,
+)
+def test_the_journal_of_a_stranger_is_not_used(run_file: RunFile, header: bytes) -> None:
+    before = run_file.path.read_bytes()
+    journal_of(run_file.path).write_bytes(sealed(header, before[:12288] + b"other"))
+    assert Reader(run_file.path).newest().epoch == 2
+    assert run_file.path.read_bytes() == before
 
 
 def test_the_journal_of_an_earlier_transaction_is_not_used(run_file: RunFile, torn: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 from tests.unit.runfile.records import commit
 from vmfstream.errors import InputError
 from vmfstream.runfile import schema
-from vmfstream.runfile.connection import connected
+from vmfstream.runfile.connection import BLOCK, connected
 from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.rollback import cut_off
 from vmfstream.runfile.snapshots import read_stored
 from vmfstream.runfile.writer import RunFile
 
@@ -61,6 +62,31 @@ def test_a_view_in_place_of_a_table_is_refused(path: Path, opened: type[Reader])
     )
     with pytest.raises(InputError, match="representative is missing, or not a table"):
         opened(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "own"),
+    [
+        ("create macro count(x) as 7", "a function of its own, 'count'"),
+        ("create macro duckdb_tables() as table select 'meta' as table_name", "a function of its own, 'duckdb_tables'"),
+        ("create type mood as enum ('good')", "a type of its own, 'mood'"),
+    ],
+)
+@pytest.mark.parametrize("opened", [Reader, RunFile, read_stored])
+def test_functions_and_types_of_its_own_are_refused(path: Path, opened: type[Reader], statement: str, own: str) -> None:
+    """DuckDB takes them before its own of the same name."""
+    before = altered(path, statement).read_bytes()
+    with pytest.raises(InputError, match=own):
+        opened(path)
+    assert path.read_bytes() == before
+
+
+def test_what_is_journaled_is_not_in_the_hands_of_a_stranger(path: Path) -> None:
+    altered(path, "create macro pragma_database_size() as table select 7 as block_size")
+    with connected(path, read_only=False, timeout=1.0), path.open("rb") as file:
+        journal = cut_off(path, file)
+    assert journal is not None
+    assert {len(block) for block in journal.blocks.values()} == {BLOCK}
 
 
 @pytest.mark.parametrize(
