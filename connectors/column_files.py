@@ -1,4 +1,4 @@
-"""Rows of files that are no text: Parquet, Feather and Excel."""
+"""Read rows of binary files: Parquet, Feather and Excel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file of text is written: its encoding, and what stands between the cells of a table."""
+"""Find out how a text file is written: its encoding, and the delimiter of a table."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def encoding_of(head: bytes) -> str:
     for mark, name in _MARKS.items():
         if head.startswith(mark):
             return name
+    if head.isascii():
+        return "utf-8"
     text = head.decode("utf-8", "surrogateescape")
     broken = sum("\udc80" <= letter <= "\udcff" for letter in text)
     return WESTERN if broken > sum(letter > "\x7f" for letter in text) - broken else "utf-8"

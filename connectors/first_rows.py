@@ -1,4 +1,4 @@
-"""What the first rows of a file tell: whether they are documents, and in which order day and month are written."""
+"""Look at the first rows of a file: whether they are documents, and in which order day and month are written."""
 
 from __future__ import annotations
 

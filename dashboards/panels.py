@@ -1,8 +1,8 @@
 """What a view contributes to a page: its HTML, columns for its script, and figures by key.
 
-A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script
-registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/state.js``) and is imported by
-``browser/main.js``. The exported and the live page are made of panels.
+A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script,
+``browser/NAME.js``, registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/state.js``).
+The exported and the live page are made of panels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Usual names of the fields and columns of documents, and which of those that there are match them."""
+"""Usual names of the fields and columns of documents, and how to find them among the names that there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that data is read from, the one that computed and fetched files are kept in, and files and their names."""
+"""Folders of data, the cache folder for computed and downloaded files, writing of files, and names of sources."""
 
 from __future__ import annotations
 

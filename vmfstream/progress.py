@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: one line a sweep, to whoever listens.
+"""Progress of a fit: one line for each sweep, to whoever listens.
 
 Estimators with ``verbose`` listen by `telling`; loops call `swept` after each sweep, on any floor. Where nobody listens
 it does nothing.

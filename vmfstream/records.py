@@ -21,6 +21,12 @@ Position: TypeAlias = Mapping[str, int]
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 """A state as flat named arrays, the form in which states are stored (never pickled)."""
 
+
+def arrays_under(arrays: Arrays, prefix: str) -> Arrays:
+    """Return the arrays whose names begin with ``prefix``, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 SKETCH_SIZE = 512
 """Numbers of a sketch of a mean direction, see `vmfstream.text.sketch`."""
 

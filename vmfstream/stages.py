@@ -1,4 +1,4 @@
-"""Where the time of a run goes: seconds by stage, measured where they pass.
+"""Where the time of a run goes: seconds by stage, measured where the work is done.
 
 A run switches a `StageClock` on. ``with timed(stage):`` and ``@timed(stage)`` then add to it, on any floor, without it
 being handed down; where no clock is on they do nothing. Time within an inner stage does not count for the outer one.

@@ -1,4 +1,4 @@
-"""Topics that stand for something else than before although nothing was told."""
+"""Find topics that are about something else than before although no event says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as texts and numbers have them."""
+"""Read times that are written as texts or numbers."""
 
 from __future__ import annotations
 

@@ -188,9 +188,7 @@ def _check_security(shared: Mapping[str, Any]) -> None:
     for name, asked in _WISHES.items():
         if name in shared and asked not in protocol:
             good = " or ".join(one for one in _PROTOCOLS if asked in one)
-            raise InputError(
-                f"Kafka option {name} needs security_protocol {good}; with {protocol} it would be passed over"
-            )
+            raise InputError(f"Kafka option {name} needs security_protocol {good}; with {protocol} it would be ignored")
         if name in shared and name.endswith("file"):
             try:
                 Path(shared[name]).open("rb").close()

@@ -1,4 +1,4 @@
-"""The newest records of a source, kept until what was found out about them was sent on."""
+"""The newest records of a source, kept until their labels were sent."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ TABLE_HEADS: Mapping[str, str] = {
 }
 HEALTH = "Diagnostics of the run"
 HEALTH_CAPTION = (
-    "Grey: usual range at the dates before, drawn on the side where leaving it is bad. Red: outside of it. The first "
+    "Grey: usual range of earlier dates, drawn on the side where leaving it is bad. Red: outside this range. The first "
     "fourteen dates are not judged. Misfit: how badly the topics predicted the documents; more than 2 is rare."
 )
 ISOTROPY_CAPTION = " Isotropy: 100 % if documents spread around their topics in all directions alike, as assumed."

@@ -1,7 +1,7 @@
 """Colours, fonts and the plotly template: everything about looks that does not depend on the data.
 
-A topic's colour follows its id for ever (``id mod 24``). The table of 24 slots in four inks was searched in OKLab for
-the largest smallest distance under normal and colour-blind vision; all other tones are mixed from it in OKLab, so the
+A topic's colour depends on its id only (``id mod 24``). The table of 24 slots in four inks was searched in OKLab for
+the largest minimum distance under normal and colour-blind vision; all other tones are mixed from it in OKLab, so the
 set of colours is closed and a light figure can be repainted dark by looking every colour up in one table.
 """
 

@@ -2,8 +2,8 @@
 
 Every file is an ES module. Those of the panels, named as in ``PANELS``, and those that ``main.js`` imports follow each
 other so that each comes after what it imports; their import lines, lines of comments and the word export go, and one
-function holds them all. For this to mean what the modules mean there may be no circle of imports, no import under
-another name, and no name twice at the top of modules.
+function holds them all. So that the script does what the modules do, imports must not be circular or renamed, and no
+name may be defined twice at the top of modules.
 """
 
 from __future__ import annotations

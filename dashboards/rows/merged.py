@@ -1,4 +1,4 @@
-"""Runs of very many slices as fewer dates of several slices each, so that a page of them stays small and quick.
+"""Merge the slices of very long runs into fewer dates of several slices each, so that their page stays small and fast.
 
 A page is some hundred pixels wide, and its arrays have a row for each date: 10,000 dates would cost gigabytes and show
 nothing that 1,000 do not show. Dates are counted back from the newest slice, so that the newest one is whole.

@@ -57,7 +57,7 @@ class StopSignal:
 _UNWRAPPED = 100_000  # characters of a line that is never broken
 
 WRONG_INPUT = 3
-"""Exit code of a finished run with more late or rejected documents than it was told to take."""
+"""Exit code of a finished run with more late or rejected documents than it was allowed."""
 
 
 def check_outputs(outputs: Mapping[str, Path | None]) -> None:

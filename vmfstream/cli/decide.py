@@ -24,8 +24,8 @@ def topic(context: typer.Context, run_file: RunFileArgument) -> None:
     """Correct topics: name, pin, merge, split, end, forbid words.
 
     For what you know better than the program; without an action the decisions so far are listed. A decision is applied
-    once, at the next end of a slice: by the run that is writing the file, else by the one that goes on with it. Names
-    are given at once where no run is writing. The opposite action undoes one, such as unpin; end cannot be undone.
+    once, at the next end of a slice: by the run that is writing the file, else by the next run that continues it. Names
+    are given at once where no run is writing. The opposite action, such as unpin, undoes one; end cannot be undone.
 
     \b
     vmfstream topic run.duckdb name 7 "Brexit"
@@ -45,7 +45,7 @@ def topic(context: typer.Context, run_file: RunFileArgument) -> None:
 def name(
     context: typer.Context,
     topic: Topic,
-    text: Annotated[str, typer.Argument(metavar="NAME", help='The name; "" takes it away.')],
+    text: Annotated[str, typer.Argument(metavar="NAME", help='The name; "" removes it.')],
 ) -> None:
     """Give a topic a name, which is shown wherever the topic is."""
     _decide(context.obj, "name", topic, text=text)
@@ -53,7 +53,7 @@ def name(
 
 @app.command()
 def unname(context: typer.Context, topic: Topic) -> None:
-    """Take the name of a topic away."""
+    """Remove the name of a topic."""
     _decide(context.obj, "name", topic)
 
 
@@ -61,7 +61,7 @@ def unname(context: typer.Context, topic: Topic) -> None:
 def pin(context: typer.Context, topic: Topic) -> None:
     """Keep a topic: it never ends, and hardly changes.
 
-    It is not merged into another topic, and later documents turn its words little.
+    It is not merged into another topic, and later documents hardly change its words.
     """
     _decide(context.obj, "pin", topic)
 
@@ -80,7 +80,7 @@ def merge(
 ) -> None:
     """Merge a topic into another one, which goes on.
 
-    It keeps its number and has the documents of both.
+    The other topic keeps its number and gets the documents of both.
     """
     _decide(context.obj, "merge", topic, into)
 
@@ -107,9 +107,9 @@ def end(context: typer.Context, topic: Topic) -> None:
 def words(
     context: typer.Context,
     forbid: Annotated[list[str] | None, typer.Option("--forbid", help="Word to leave out from now on.")] = None,
-    allow: Annotated[list[str] | None, typer.Option("--allow", help="Word that was forbidden, to count again.")] = None,
+    allow: Annotated[list[str] | None, typer.Option("--allow", help="Forbidden word to allow again.")] = None,
 ) -> None:
-    """Leave words out of all topics, or let them count again.
+    """Forbid words in all topics, or allow them again.
 
     Each option may be given several times.
     """
@@ -132,7 +132,7 @@ def decisions(
 ) -> None:
     """List the decisions with their outcomes.
 
-    They come in their order, those that wait last.
+    They are listed in the order in which they were applied, waiting ones last.
     """
     print_rows(decision_rows(context.obj), as_json, "no decisions")
 

@@ -99,7 +99,7 @@ def _isotropy(reader: Reader) -> Iterator[Check]:
 
 
 def told_of_input(reader: Reader) -> Iterator[str]:
-    """Say why messages were rejected, how many documents were late, and whether the run can be repeated, if not so."""
+    """Say why messages were rejected, how many documents were late, and that the run cannot be repeated if so."""
     with reader.at_once():
         counts, rejections, cut = reader.counts(), reader.rejections(), reader.cut_epochs()
     first, others = rejections.most_frequent()
@@ -268,7 +268,7 @@ def _compared(path: Path, compressed: int) -> Iterator[Check]:
 
 
 LEAST_TOLD = 0.01
-"""Share of a run file from which a table is told."""
+"""Share of a run file from which on a table is listed."""
 
 
 def _sized(sizes: dict[str, int]) -> str:
@@ -293,10 +293,10 @@ def profile_lines(run_file: Path) -> Iterator[str]:
 
     seconds = Reader(run_file).stages()
     if not seconds.get(ELAPSED):
-        yield f"{run_file} holds no times: nothing was written since there are any"
+        yield f"{run_file} holds no stage times: it was last written by a version that did not record them"
         return
     yield f"{'stage':<12}{'seconds':>10}{'share':>8}"
     for stage, what in (STAGES | {ELAPSED: "from the opening of the run file to its last epoch"}).items():
         if stage in seconds:
             yield f"{stage:<12}{seconds[stage]:>10,.2f}{seconds[stage] / seconds[ELAPSED]:>8.1%}  {what}"
-    yield "Reading and writing go on beside the other stages, so that shares can add up to more than 100 %."
+    yield "Reading and writing run in parallel with the other stages, so shares can add up to more than 100 %."

@@ -92,8 +92,8 @@ def demo(
 ) -> None:
     """Follow the built-in newswire and measure what was found.
 
-    Its 9,600 articles are made up, so their topics are known. It writes a page and a run file: the first thing
-    to try after an installation.
+    The first thing to try after an installation. The 9,600 articles are made up, so their topics are known. A page and
+    a run file are written.
 
     \b
     vmfstream demo --out demo
@@ -172,7 +172,7 @@ def replay(
 ) -> None:
     """Follow a file or corpus in the order of its documents' times.
 
-    For what lies there already, such as papers, archives or mails: it is read as if it came now. The same command
+    For documents that exist already, such as papers or mails: they are read as if they came now. The same command
     continues an interrupted run.
 
     \b
@@ -381,7 +381,7 @@ def run(
 ) -> None:
     """Follow a source in the order in which it delivers documents.
 
-    For what keeps coming: a Kafka topic, a pipe, or a file that is in order. Late documents are counted and go to the
+    For documents that keep coming: a Kafka topic, a pipe, or an ordered file. Late documents are counted and go to the
     open slice. Messages that are no documents go to the table `rejected` of the run file with the reason, and the
     stream goes on. The same command continues an interrupted run.
 

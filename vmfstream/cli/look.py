@@ -34,7 +34,7 @@ def dashboard(
     run_file: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN_FILE", help="Run file of demo, replay or run; it may be written later or right now."
+            metavar="RUN_FILE", help="Run file of demo, replay or run; it may not exist yet, or be written right now."
         ),
     ],
     host: Host = "127.0.0.1",
@@ -74,7 +74,7 @@ def export(
     max_mb: Annotated[
         float,
         typer.Option(
-            "--max-mb", min=3.0, help="Maximum size of the page in megabytes; what does not fit is left out and named."
+            "--max-mb", min=3.0, help="Maximum size of the page in megabytes; what does not fit is left out and listed."
         ),
     ] = 8.0,
     still: Annotated[

@@ -116,7 +116,7 @@ SlicesOption = Annotated[
         "--slices",
         "-s",
         help="Length of a slice, the step in which topics move: year, quarter, month, week, day, hour, minute, decade "
-        "or fortnight, some of them such as 15min, 6h or '2 weeks', or a number of documents. By default that of the "
+        "or fortnight, a multiple such as 15min, 6h or '2 weeks', or a number of documents. By default that of the "
         "corpus, year for a replayed file, day for a source.",
         rich_help_panel=SLICES,
     ),
@@ -146,7 +146,7 @@ Window = Annotated[
     typer.Option(
         min=0,
         help="Number of recent documents that are fitted again at the end of a slice, of 16 slices at most; a slice "
-        "is smoothed when it leaves them. 0: max(1500, 50 times --topics).",
+        "is smoothed when it leaves this window. 0: max(1500, 50 times --topics).",
         rich_help_panel=SLICES,
     ),
 ]
@@ -181,8 +181,8 @@ StoryDays = Annotated[
     float,
     typer.Option(
         min=0,
-        help="Days without a document after which the weight of a story of one document is halved; after 8 times as "
-        "many a story ends. 0 counts 300 documents instead of days.",
+        help="Days without a document after which the weight of a story of one document is halved; a story ends after "
+        "8 times as many. 0 counts 300 documents instead of days.",
         rich_help_panel=STORIES,
     ),
 ]
@@ -205,8 +205,8 @@ SmoothedStories = Annotated[
     bool,
     typer.Option(
         "--smoothed-stories",
-        help="Give each kept document a second story label when 300 later ones are known; stories take twice as long "
-        "then.",
+        help="Give each kept document a second story label when 300 later ones are known; this doubles the time that "
+        "stories take.",
         rich_help_panel=STORIES,
     ),
 ]
@@ -271,7 +271,7 @@ Embed = Annotated[
     typer.Option(
         "--embed",
         metavar="[MODEL]",
-        help="Follow topics in vectors that a model makes of the texts: wordllama, which --embed alone stands for "
+        help="Follow topics in vectors that a model makes of the texts: wordllama, meant by --embed without a value "
         "(extra: embeddings), onnx:FILE with tokenizer.json beside it, sentence-transformers:NAME, or "
         "package.module:function.",
         rich_help_panel=TEXT,
@@ -314,7 +314,7 @@ SchemaRegistryOption = Annotated[
         metavar="URL",
         envvar=REGISTRY_VARIABLE,
         help="Schema registry with Confluent's API: messages are Avro, Protobuf or JSON, as their schemas say (extras: "
-        "avro, protobuf). It may be https://user:password@host, then better in the environment.",
+        "avro, protobuf). A URL with a password is better set in the environment.",
         rich_help_panel=KAFKA,
     ),
 ]
@@ -411,7 +411,7 @@ LogFormat = Annotated[
     str,
     typer.Option(
         "--log-format",
-        help="text, or json: one object a line on standard error, with progress, warnings and errors, for log "
+        help="text, or json: one JSON object per line on standard error, with progress, warnings and errors, for log "
         "collectors.",
         rich_help_panel=OUTPUT,
     ),

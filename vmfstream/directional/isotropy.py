@@ -1,4 +1,4 @@
-"""Goodness of fit of von Mises-Fisher distributions: do residual directions point everywhere?
+"""Goodness of fit of von Mises-Fisher distributions: are residual directions uniform?
 
 With the mean direction mu, a unit vector is x = t mu + sqrt(1 - t^2) u, where u is orthogonal to mu. If x is von
 Mises-Fisher, its residual direction u is uniform on the sphere of D - 1 dimensions, whatever the concentration, and

@@ -53,9 +53,6 @@ class _Row:
     def address(self, offset: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(self.data, [offset]), self.vector.as_pointer())
 
-    def data_address(self) -> Any:
-        return self.builder.bitcast(self.data, self.vector.as_pointer())
-
     def beside(self, address: Any, columns: int) -> Any:
         """Return the address so many columns, a multiple of the width, behind another."""
         return self.builder.gep(address, [ir.Constant(ir.IntType(32), columns // self.vector.count)])

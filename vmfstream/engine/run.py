@@ -1,6 +1,6 @@
 """A whole run in one call: open the run file, begin or continue, follow the source to its end.
 
-What encoders and models are made of is imported when they are built: a thread reads documents meanwhile.
+The modules of encoders and models are imported when these are built, while a thread already reads documents.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class RunSettings:
         if len(seeds) > self.topics:
             raise InputError(f"topics: expected at least as many as there are topics to begin with, {len(seeds)}")
         if seeds and (self.embed or self.dimension):
-            raise InputError("topics to begin with are told by words; they need texts without --embed and --vector")
+            raise InputError("topics to begin with are given by words; they need texts without --embed and --vector")
 
     def as_text(self) -> dict[str, str]:
         """Flatten for the run file: the source by its name, rules under names that begin with ``rule.``."""

@@ -25,6 +25,7 @@ from vmfstream.directional.sphere import unit_rows
 from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Whole, check_parameters
 from vmfstream.estimators.words import strongest_words
+from vmfstream.mixtures.columns import renumbered
 from vmfstream.progress import telling
 
 log = logging.getLogger(__name__)
@@ -283,10 +284,6 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
         self.n_iter_ = len(self.lower_bounds_) - 1
         self.converged_ = run.converged
 
-    def _per_row(self, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return bounds of all rows together as means over those that have a direction."""
-        return np.asarray(bounds / max(1, int(np.count_nonzero(self.labels_ >= 0))))
-
     def _mixture(self, dtype: np.typing.DTypeLike) -> Mixture:
         return Mixture(self.weights_, padded_columns(self.means_, dtype), self.concentrations_)
 
@@ -388,11 +385,6 @@ def occupied_first(labels: NDArray[np.integer], k: int) -> NDArray[np.int64]:
     """Return the numbers of ``k`` components, those that have a label first: then ``labels`` (N,) have no gaps."""
     rows = np.bincount(labels[labels >= 0], minlength=k)
     return np.argsort(rows == 0, kind="stable")
-
-
-def renumbered(labels: NDArray[np.integer], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ``labels`` (N,) of components that stand in another ``order`` (K,) now; -1 stays."""
-    return np.asarray(np.append(np.argsort(order), -1)[labels])
 
 
 def components_by_rows(columns: NDArray[Any], k: int) -> NDArray[Any]:

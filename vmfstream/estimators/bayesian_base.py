@@ -27,11 +27,11 @@ from vmfstream.estimators.base import (
     components_by_rows,
     occupied_first,
     padded_columns,
-    renumbered,
 )
 from vmfstream.estimators.distinct import Distinct
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Function, Names, Nothing, Number, Whole
 from vmfstream.estimators.starts import own_start, start_given
+from vmfstream.mixtures.columns import renumbered
 from vmfstream.mixtures.sums import weighted
 
 COMMON: dict[str, Domain] = ITERATION | {

@@ -1,4 +1,4 @@
-"""Rows as a fit sees them: every one once, with its weight, in an order that depends on the rows alone."""
+"""Distinct rows for a fit: each once with its total weight, in an order that depends on the rows alone."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ from vmfstream.estimators.base import (
     components_by_rows,
     occupied_first,
     padded_columns,
-    renumbered,
 )
 from vmfstream.estimators.parameters import Choice, Domain, Number
+from vmfstream.mixtures.columns import renumbered
 from vmfstream.mixtures.hidden_markov import HiddenMarkovChain, fit, likeliest, passes, scores
 
 

@@ -20,11 +20,11 @@ from vmfstream.estimators.base import (
     means_given,
     occupied_first,
     padded_columns,
-    renumbered,
 )
 from vmfstream.estimators.distinct import Distinct, as_they_come, distinct
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Nothing, Number, Whole
 from vmfstream.estimators.starts import own_start
+from vmfstream.mixtures.columns import renumbered
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans

@@ -1,4 +1,4 @@
-"""What mixtures fitted by maximum likelihood share: how they are fitted, criteria."""
+"""Base class of mixtures that are fitted by maximum likelihood: fit, AIC and BIC."""
 
 from __future__ import annotations
 

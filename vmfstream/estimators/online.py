@@ -1,4 +1,4 @@
-"""The tracker for ready vectors, one pass, with the faces of scikit-learn and river."""
+"""Follow topics in vectors, in one pass, with the interfaces of scikit-learn and river."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from scipy.sparse import csr_array, issparse
 from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
-from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first, renumbered
+from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first
 from vmfstream.estimators.distinct import Copies, copies_of_documents
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
+from vmfstream.mixtures.columns import renumbered
 from vmfstream.online.belief import up_to_date
 from vmfstream.online.count_sliced import CountSlicedStream
 from vmfstream.online.state import TrackerSettings, TrackState

@@ -1,4 +1,4 @@
-"""Where fits start: what the parameters ``init`` and ``weights_init`` say, as fits take it."""
+"""Turn the parameters ``init`` and ``weights_init`` into starts of fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories in a stream of vectors: as many as there are, one pass, with the faces of scikit-learn and river."""
+"""Find stories in a stream of vectors, in one pass and without a given number, as scikit-learn and river call it."""
 
 from __future__ import annotations
 

@@ -23,12 +23,11 @@ from vmfstream.estimators.base import (
     MixtureEstimator,
     components_by_rows,
     occupied_first,
-    renumbered,
     row_weights,
 )
 from vmfstream.estimators.distinct import Distinct, as_they_come, merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Names, Nothing, Number, Whole
-from vmfstream.mixtures.columns import column_norms
+from vmfstream.mixtures.columns import column_norms, renumbered
 
 LONGEST_SILENCE = 1000
 """Most slices without documents in a row; more are taken for an error in the numbers."""

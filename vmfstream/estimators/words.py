@@ -1,4 +1,4 @@
-"""The words of directions: names of the features in which they are largest."""
+"""The words of mean directions: names of their largest features."""
 
 from __future__ import annotations
 

@@ -16,9 +16,8 @@ from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.frozen.parts import ModelParts
 from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
-from vmfstream.online.belief import Belief, label, lowest_cosine, score_polynomial
-from vmfstream.online.births import new_topic_log_density
-from vmfstream.records import Arrays, Documents
+from vmfstream.online.belief import Belief, label, lowest_cosine, new_topic_log_density, score_polynomial
+from vmfstream.records import Arrays, Documents, arrays_under
 from vmfstream.seeds import seeds_of
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings
@@ -89,7 +88,7 @@ class FrozenModel:
         arrays = parts.arrays
         self._settings = RunSettings.from_text(parts.about["settings"])
         self._encoder = self._settings.encoder(tokeniser, embed)
-        self._stored = _part(arrays, "encoder.")
+        self._stored = arrays_under(arrays, "encoder.")
         if isinstance(self._encoder, WordCounting):
             self._encoder.vocabulary.reserve(_NEW_WORDS)
         self._encoder.restore(self._stored)
@@ -104,7 +103,7 @@ class FrozenModel:
         self._anchor = arrays["topics.anchor"]
         names = [topic["name"] for topic in parts.about["topics"]]
         self._names = np.array([*names, None], np.object_)
-        self._stories = _Stories.of(_part(arrays, "stories."))
+        self._stories = _Stories.of(arrays_under(arrays, "stories."))
         self._only_known = bool(parts.about.get(ONLY_KNOWN, False))
 
     @property
@@ -333,8 +332,8 @@ class _Stories:
         if not arrays:
             return None
         settings = StorySettings.from_numbers(arrays["settings"])
-        mixture = SequentialMixture.from_arrays(settings, _part(arrays, "mixture."))
-        return cls(mixture, RunningTfidf.from_arrays(_part(arrays, "weights.")))
+        mixture = SequentialMixture.from_arrays(settings, arrays_under(arrays, "mixture."))
+        return cls(mixture, RunningTfidf.from_arrays(arrays_under(arrays, "weights.")))
 
     def label(self, counts: Counts, vectors: NDArray[np.float32] | None) -> NDArray[np.int64]:
         """Return the story that each document would join if it came next, -1 for a new one or no words."""
@@ -348,7 +347,3 @@ class _Stories:
 
 def _fields(labels: Labels) -> Iterator[NDArray[Any]]:
     return iter(labels.columns().values())
-
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

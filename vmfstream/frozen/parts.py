@@ -1,4 +1,4 @@
-"""What a frozen model is made of, taken from what a run knows now or from its topics at an earlier slice end."""
+"""The parts of a frozen model, taken from the state of a run now or from its topics at the end of an earlier slice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics that are only named, by words or example documents: a model that labels by them, without any training run."""
+"""Label by topics that are described by words or example documents only, without any training run."""
 
 from __future__ import annotations
 

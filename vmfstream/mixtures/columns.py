@@ -106,6 +106,11 @@ def softmax_rows(
     return lse
 
 
+def renumbered(labels: NDArray[np.integer], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``labels`` (N,) of components that stand in another ``order`` (K,) now; -1 stays."""
+    return np.asarray(np.append(np.argsort(order), -1)[labels])
+
+
 def directed(x: Rows) -> NDArray[np.bool_]:
     """Mark the rows of ``x`` that carry a direction: those with an entry that is not zero."""
     if isinstance(x, ChunkedMatrix):

@@ -3,7 +3,7 @@
     p(z_1 = k) = start_k,   p(z_t = j | z_t-1 = i) = transitions_ij,   p(x_t | z_t = k) = vMF(x_t | mu_k, kappa_k)
 
 Log-densities are relative to the uniform density on the sphere. A row without direction says nothing about its state,
-which its neighbours still tell; it takes no part in the means. Probabilities are kept as logarithms: scores of rows in
+which follows from its neighbours; it has no part in the means. Probabilities are kept as logarithms: scores of rows in
 high dimension differ by hundreds of nats, so that products of probabilities would be zero.
 """
 

@@ -1,4 +1,4 @@
-"""Local search: moves of single rows to other clusters, for where sweeps of spherical k-means rest.
+"""Local search: move single rows to other clusters where sweeps of spherical k-means change nothing any more.
 
 With S_k the sum of the rows of a cluster, moving row i with weight w from cluster a to b changes sum_k |S_k| by
 

@@ -31,7 +31,7 @@ from vmfstream.bayes.temporal.word_sums import words_of
 from vmfstream.directional import kernels
 from vmfstream.directional.bessel import ell
 from vmfstream.directional.kernels import accumulate, in_parts, posterior_accumulate
-from vmfstream.mixtures.columns import column_norms, directed, softmax_rows
+from vmfstream.mixtures.columns import column_norms, directed, softmax_rows, square_of
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector
 
@@ -225,6 +225,48 @@ def gather(
     out = posterior_accumulate(x, belief.f, *scores, threads=threads, into=into, beta=beta)
     resp = _memberships(out.top[:keep], out.weight[:keep], kp)
     return Gathered(out.s, out.nk, resp, out.loglik, out.label, out.second, out.sure)
+
+
+def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
+    """Compute the log-density of documents (N, D) under a topic without documents, (N,), nats relative to uniform.
+
+    ``x`` are unit rows, ``anchor`` (D,) is the prior's natural vector, ``kappa`` the concentration of documents.
+    """
+    return log_density(len(anchor), kappa, square_of(anchor), np.asarray(x @ anchor, np.float64))
+
+
+def novelty_of(
+    x: Rows, anchor: Matrix, kappa: float, loglik: Vector, label: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Compute by how many nats a topic without documents explains documents better than all known topics, (N,).
+
+    ``x``, ``anchor`` and ``kappa`` as in `new_topic_log_density`; ``loglik`` (N,) and ``label`` (N,) are those of
+    `score`. Documents without direction have 0.
+    """
+    return np.where(label >= 0, new_topic_log_density(x, anchor, kappa) - loglik, 0.0)
+
+
+def log_density(d: int, kappa: float, square: Vector | float, dot: Vector) -> Vector:
+    """Compute log-densities relative to uniform under beliefs of squared length ``square`` and dot products ``dot``.
+
+    [GY14, predictive density of the Bayesian mixture], in nats; ``d`` is the dimension, ``kappa`` the concentration of
+    documents.
+    """
+    out = np.empty_like(dot)
+    squares = np.full(dot.shape, square)
+    _log_densities(float(d), kappa, squares.ravel(), dot.ravel(), out.ravel())
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _log_densities(d: float, kappa: float, square: Vector, dot: Vector, out: Vector) -> None:
+    common, last, alone = ell(d, kappa), -1.0, 0.0
+    for i in range(len(dot)):
+        if square[i] != last:  # often the same for all
+            last = square[i]
+            alone = ell(d, np.sqrt(max(last, 0.0)))
+        joint = max(square[i] + kappa * kappa + 2.0 * kappa * dot[i], 0.0)
+        out[i] = ell(d, np.sqrt(joint)) - alone - common
 
 
 def lowest_cosine(parts: Sequence[Rows]) -> float:

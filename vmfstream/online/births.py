@@ -1,8 +1,8 @@
 """Births: groups of documents that the topics explain badly, that explain each other, and that are new.
 
-Groups that one half of the recent documents proposes are tested on the other. A group is new only if its kind is more
-frequent now than it was; finer structure that was always there explains documents better too. Documents of both
-times are compared by their scores on arrival, before they were learnt; what was learnt looks well explained.
+Groups that one half of the recent documents proposes are tested on the other. A group is new only if such documents are
+more frequent now than before: finer structure that was always there explains documents better too. Documents of both
+times are compared by their scores on arrival, since documents look well explained once they were learnt.
 
 With a group's sum S its topic has the belief f = B + kappa S, B being the anchor, and a document the gain
 
@@ -26,6 +26,7 @@ from scipy.special import bdtrc
 from vmfstream.arrays import Mask
 from vmfstream.directional.bessel import ell, log_partition
 from vmfstream.mixtures.columns import square_of
+from vmfstream.online.belief import log_density, new_topic_log_density
 from vmfstream.online.document_sums import products, sum_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector
@@ -69,37 +70,6 @@ class SearchCache:
             self._made[key] = make(), of  # they are held, so that their ids stay theirs
         found: T = self._made[key][0]
         return found
-
-
-def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
-    """Compute the log-density of documents (N, D) under a topic without documents, (N,), nats relative to uniform.
-
-    ``x`` are unit rows, ``anchor`` (D,) is the prior's natural vector, ``kappa`` the concentration of documents.
-    """
-    return log_density(len(anchor), kappa, square_of(anchor), np.asarray(x @ anchor, np.float64))
-
-
-def log_density(d: int, kappa: float, square: Vector | float, dot: Vector) -> Vector:
-    """Compute log-densities relative to uniform under beliefs of squared length ``square`` and dot products ``dot``.
-
-    [GY14, predictive density of the Bayesian mixture], in nats; ``d`` is the dimension, ``kappa`` the concentration of
-    documents.
-    """
-    out = np.empty_like(dot)
-    squares = np.full(dot.shape, square)
-    _log_densities(float(d), kappa, squares.ravel(), dot.ravel(), out.ravel())
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _log_densities(d: float, kappa: float, square: Vector, dot: Vector, out: Vector) -> None:
-    common, last, alone = ell(d, kappa), -1.0, 0.0
-    for i in range(len(dot)):
-        if square[i] != last:  # often the same for all
-            last = square[i]
-            alone = ell(d, np.sqrt(max(last, 0.0)))
-        joint = max(square[i] + kappa * kappa + 2.0 * kappa * dot[i], 0.0)
-        out[i] = ell(d, np.sqrt(joint)) - alone - common
 
 
 def _series(d: int, low: float, high: float) -> Vector | None:

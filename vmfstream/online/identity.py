@@ -1,8 +1,8 @@
-"""The identity of a topic: its number stands for what was told of it, its strongest words and its documents.
+"""The identity of a topic: its number goes on standing for the strongest words and the documents that it had.
 
-At the end of a slice a topic has strayed if none of its strongest words is among those that it was told to have two
-slices before. Its newest documents may be about something else (`vmfstream.online.takeovers`). Or fits, and topics
-that ended, gave it other documents: then it is another topic, and gets another number.
+At the end of a slice a topic has strayed if none of its strongest words is among those that it had two slices before.
+Either its newest documents are about something else (`vmfstream.online.takeovers`). Or a refit, or the end of another
+topic, gave it other documents: then it is another topic, and gets another number.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 A topic keeps its id, and ids are issued once. The number of active topics when one is born is bounded, and so is that
 of all: when all topic slots are taken, a new topic gets the slot of the one that has been dormant longest.
 
-Whether what is new will last cannot be known at its birth. So a new topic is on trial: for some slices it may be one
-more than there may be. If it proves much like another one meanwhile, it becomes part of that. At last those two topics
-become one whose newest documents lose least by it; if one of them is the new one, it ends, and its documents go to the
-topics that explain them best.
+Whether a new topic will last cannot be known at its birth. So it is on trial: for some slices it may exceed the bound
+by one. If it proves much like another topic meanwhile, it is merged into that. If too many topics are active after the
+trial, those two are merged whose newest documents lose least by it; if one of them is the new topic, it ends instead,
+and its documents go to the topics that explain them best.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
-from vmfstream.online.belief import Belief, score
+from vmfstream.online.belief import Belief, new_topic_log_density, score
 from vmfstream.online.births import (
     Group,
     ScoredDocuments,
     SearchCache,
     find_groups,
     new_topic_densities,
-    new_topic_log_density,
 )
 from vmfstream.online.drift import with_arrival_gains
 from vmfstream.online.endings import with_topic_ended

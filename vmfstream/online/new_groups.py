@@ -5,9 +5,9 @@ without x itself, by
 
     score = x'S / |S| - x'm
 
-where m is the mean direction of the older documents: what all of them share says nothing. Above some score more
-documents are new than chance would bring; the score is taken at which chance brings so many with the least
-probability, and the new documents above it make the group of the next round.
+where m is the mean direction of the older documents, so that what all documents share does not count. The threshold of
+the score is the one above which so many new documents are least probable by chance; the new documents above it make the
+group of the next round.
 
 Groups are sought, so many seem new that are not: pairs of documents that answer each other, put together, or documents
 of an old kind. So what is found is tested by another score: the document of the group that x is most like is left out,
@@ -32,7 +32,8 @@ from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
 from vmfstream.mixtures.columns import directed, length_of, square_of
-from vmfstream.online.births import Group, ScoredDocuments, SearchCache, gram_of, log_density, or_new, proposed_groups
+from vmfstream.online.belief import log_density
+from vmfstream.online.births import Group, ScoredDocuments, SearchCache, gram_of, or_new, proposed_groups
 from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack

@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 from vmfstream.bayes.predictive import topic_densities
 from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
-from vmfstream.online.belief import current_belief, label, lowest_cosine, posterior, predicted_belief, score, up_to_date
-from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.belief import (
+    current_belief,
+    label,
+    lowest_cosine,
+    novelty_of,
+    posterior,
+    predicted_belief,
+    score,
+    up_to_date,
+)
 from vmfstream.online.results import SliceResult, StepInfo, TrackedTopics, mean_cosines, topic_view
 from vmfstream.online.smoothed_window import as_it_was, begun, labels
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
@@ -72,12 +80,7 @@ def novelty(state: TrackState, x: Rows, info: StepInfo) -> NDArray[np.float64]:
     returned for the unit rows ``x`` (N, D) and ``state`` the state after it; documents without direction have 0. Costs
     one product with one vector more than scoring.
     """
-    return novelty_of(x, state.anchor, state.kappa, info)
-
-
-def novelty_of(x: Rows, anchor: Matrix, kappa: float, info: StepInfo) -> NDArray[np.float64]:
-    """Do as `novelty` for ``x`` and ``info``, with a state's ``anchor`` (D,) and concentration ``kappa`` only."""
-    return np.where(info.label >= 0, new_topic_log_density(x, anchor, kappa) - info.loglik, 0.0)
+    return novelty_of(x, state.anchor, state.kappa, info.loglik, info.label)
 
 
 def current(state: TrackState) -> TrackedTopics:

@@ -1,4 +1,4 @@
-"""Everything that decides what a tracker finds, with units: what a user chooses, and the rules that it is judged by.
+"""All settings that decide what a tracker finds, with units: those that a user chooses, and the rules by subject.
 
 Bounds on memory (`vmfstream.online.slice_end.WINDOW_BYTES`) and numerical tolerances
 (`vmfstream.online.belief.TOLERANCE`) are no rules and stay where they are used.
@@ -135,7 +135,7 @@ class BirthSettings:
         frequent. A slice tests many groups.
     document_gain : nats that a document must gain to count as one of the group.
     same_cosine : cosine of a new group with a topic above which it may be that topic.
-    trial_slices : slices for which a new topic may be one more than there may be; then it must be worth its place.
+    trial_slices : slices for which a new topic may exceed the bound on active topics; then it must be worth its slot.
     trial_cosine : cosine of a topic on trial with another from which on it is part of it, both seen from the mean of
         all topics. Chosen on the planted newswire, where parts of a topic had .46 to .68 with it, and on NIPS
         abstracts, where new topics had at most .33 with any.

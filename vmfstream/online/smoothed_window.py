@@ -1,4 +1,4 @@
-"""What smoothing may change: later documents tell more about topics, not which topics there were.
+"""What smoothing may change: later documents improve what is known of topics, but not which topics there were.
 
 In the smoothed slices of the window a topic begins with the slice of its birth and lasts until its end. Fits move
 documents among the topics that existed then and exist still. Other documents stay in the topic that held them when

@@ -1,8 +1,8 @@
 """Takeovers: documents that have turned a topic into something else become a topic of their own.
 
 A topic may move, and the filter follows it. But when its mean has turned far from what it was before the newest slices,
-and two topics explain the documents before and since better than one, its id must not go on to stand for the new ones.
-The same is asked where it shares no strongest word with what it was told to be two slices before. With the belief p
+and two topics explain the documents before and since better than one, its id must not pass to the new ones.
+The same is tested where it shares no strongest word with the topic that it was two slices before. With the belief p
 about the topic before these slices, g = kappa S of their documents and the anchor B, the evidence
 that it is one topic is
 

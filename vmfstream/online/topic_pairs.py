@@ -1,4 +1,4 @@
-"""Evidence that two topics are one, for all pairs, followed while the end of a slice changes a topic here and there.
+"""Evidence that two topics are one, for all pairs; only pairs of topics that have changed are computed again.
 
 M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
 

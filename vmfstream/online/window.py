@@ -1,6 +1,6 @@
 """Refits of the recent slices as a whole, which correct what a forward filter cannot.
 
-A forward filter keeps the topics of its first documents, and labels in high dimension freeze where they are. So the
+A forward filter keeps the topics of its first documents, and in high dimension labels hardly ever change. So the
 documents of the last slices are refitted together at the end of a slice: from where they are, by restarted annealing,
 and, while they are few and none has left the window, by fits from nothing. The largest bound wins.
 

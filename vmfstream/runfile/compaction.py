@@ -1,8 +1,8 @@
 """Write a run file anew without the blocks that it does not use, when its stream has ended.
 
 A state that is replaced leaves its blocks free, and DuckDB cuts off free blocks at the end of a file only. The copy is
-written beside the run file, synced, and renamed: whenever a kill or a power cut comes, the one or the other is there as
-a whole. Nobody can write the run file meanwhile; it may be read, and who reads it goes on with the old one.
+written beside the run file, synced, and renamed: after a kill or a power cut one of the two files is there as a
+whole. Nobody can write the run file meanwhile; it may be read, and readers go on with the old one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Open the run file for a moment: wait while another process has it open, and explain errors of DuckDB."""
+"""Open the run file briefly: wait while another process has it open, and turn DuckDB's errors into clear messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave decisions for the run of a file; give names at once where no run is writing it."""
+"""Leave decisions for the run that writes a run file; apply names at once where no run is writing it."""
 
 from __future__ import annotations
 

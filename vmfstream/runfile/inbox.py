@@ -1,4 +1,4 @@
-"""The way of decisions into a run that is writing its file: a folder beside the run file, one small file each.
+"""Hand decisions to a run that is writing its file: a folder beside the run file, with one small file for each.
 
 DuckDB lets one process write a file, so other processes put decisions here; the run reads them at the end of a slice,
 writes them into the run file in the commit that applies them, and only then removes them. A file is there as a whole or

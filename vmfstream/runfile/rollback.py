@@ -1,10 +1,10 @@
 """The rollback journal: what a transaction may overwrite, kept beside the run file until the transaction is over.
 
-DuckDB adds rows in free blocks of the file and makes them count by writing one of two headers last. Two kinds of blocks
+DuckDB adds rows in free blocks of the file and makes them valid by writing one of two headers last. Two kinds of blocks
 are written in place: the headers, and those blocks of the directory that have free room. A power cut in between leaves
 any of them old, new, or a mixture that DuckDB refuses. So they are copied into ``<run file>.rollback`` and synced
 before a transaction begins, as SQLite does. If the headers of a file are still those of the journal, its transaction
-did not come to its end, and the blocks are written back. If one of them is newer, everything that it refers to was
+was interrupted, and the blocks are written back. If one of them is newer, everything that it refers to was
 synced before it, and the transaction counts. In both cases DuckDB's own log of the transaction is removed.
 
 The journal names blocks by where they stand in the file and holds copies of them; nothing of DuckDB's format is

@@ -1,4 +1,4 @@
-"""What a run file holds, as the records of a store in memory: what commands wrote, read by a tracker."""
+"""Read a run file that a command wrote into a store in memory, so that a `TopicTracker` can answer from it."""
 
 from __future__ import annotations
 

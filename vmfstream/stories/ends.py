@@ -1,4 +1,4 @@
-"""How stories end: nobody joined them for long, or they are merged into another; compiled.
+"""How stories end, compiled: no document joined them for long, or they were merged into another one.
 
 A story that has 5, 10, 20 or 40 documents (``examined``, and twice as many up to ``last_examined``, of `StorySettings`)
 is compared with the other stories of at least 5. With sums of rows r_a and r_b, those of more than 10 documents

@@ -1,4 +1,4 @@
-"""The grain: how near a document is expected to be to the mean direction of its story, compiled.
+"""The grain, compiled: the cosine that a document is expected to have with the mean direction of its story.
 
 A longer document is a larger sample of its story's words and lies nearer to the mean direction; it also has more in
 common with everything else. The automatic grain of a document follows its effective number of words, (sum_w |x_w|)^2
@@ -13,7 +13,7 @@ streams, see `docs/results.md`. Below .15 two documents hardly ever begin a stor
 for them, long documents of all stories join the one that grew most.
 
 Documents of one length differ in how many of their words are those of their story, and a long one that has few of them
-is further from the mean direction than its length lets expect. So a document that is longer than ``short`` words is
+is further from the mean direction than its length suggests. So a document that is longer than ``short`` words is
 judged a second time before it opens a story: at the coarsest grain, and it joins the story that is most probable then
 if that one stands out. Its cosine with the mean direction must be at least ``nearer`` times that of any other story,
 and its mean product with the documents of the story at least as many times that with the documents of the other

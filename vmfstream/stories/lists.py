@@ -4,8 +4,8 @@ A list takes a block of 2^k places and moves to one twice as long when it is ful
 list for each length and are taken again before the pool is used further.
 
 ``start``, ``length`` and ``room`` are those of `Lists`, ``key``, ``value``, ``free`` and ``used`` those of `Pool`,
-``i`` is the number of a list. What is called for every document takes arrays one by one: of arrays in tuples the
-compiled code counts the references at each call, which takes as long as the work.
+``i`` is the number of a list. Functions that are called for every document take arrays one by one: for arrays in
+tuples compiled code counts references at each call, which takes as long as the work itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The passes over documents, compiled: the story of each, and what it changes.
+"""The passes over documents, compiled: find the story of each document and update the stories.
 
 ``memory`` is what the mixture remembers, changed in place where documents are learnt; ``model`` are its settings as
 numbers; ``documents`` are rows with their times. ``labels`` (N,) are filled with ids of stories, -1 for rows of zeros.

@@ -1,4 +1,4 @@
-"""Labels after the window: documents are labelled again when their story's next documents are known."""
+"""Smoothed story labels: documents are labelled again when a window of later documents is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts as callers give them: a sequence of them, and no table."""
+"""Check that texts are a sequence of strings, not one string or a table."""
 
 from __future__ import annotations
 

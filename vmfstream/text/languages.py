@@ -1,4 +1,4 @@
-"""The language of each document: stop words of that language do not count (extra ``languages``)."""
+"""Detect the language of each document and leave out its stop words (extra ``languages``)."""
 
 from __future__ import annotations
 

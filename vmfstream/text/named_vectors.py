@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.records import Arrays, Document, Documents, texts_of
+from vmfstream.records import Arrays, Document, Documents, arrays_under, texts_of
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import Place, TopWords, VectorEncoder, Vectors, strongest_words
 from vmfstream.text.sentence_models import SentenceModel
@@ -96,7 +96,7 @@ class NamedVectorEncoder(VectorEncoder):
 
     def counts_from(self, arrays: Arrays) -> NamedVectors:
         """Rebuild documents from their ``arrays()``."""
-        words = {name.removeprefix(_WORDS): a for name, a in arrays.items() if name.startswith(_WORDS)}
+        words = arrays_under(arrays, _WORDS)
         return NamedVectors(super().counts_from(arrays), Counts.from_arrays(words))
 
     def pack(self, counts: Any) -> list[bytes]:
@@ -183,7 +183,7 @@ class NamedVectorEncoder(VectorEncoder):
     def restore(self, arrays: Arrays) -> None:
         """Continue from a stored state; InputError if it was made with other settings."""
         super().restore(arrays)
-        words = {name.removeprefix(_WORDS): a for name, a in arrays.items() if name.startswith(_WORDS)}
+        words = arrays_under(arrays, _WORDS)
         self.vocabulary.restore(words)
         self._ids = np.array(arrays["topics.ids"], np.int64)
         parts = tuple(np.array(arrays[f"topics.{name}"]) for name in ("data", "indices", "indptr"))

@@ -1,4 +1,4 @@
-"""Texts cut into words by a function of the user."""
+"""Cut texts into words by a function of the user."""
 
 from __future__ import annotations
 

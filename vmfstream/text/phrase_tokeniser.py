@@ -1,4 +1,4 @@
-"""Phrases of a stream as features: pairs of words that are known as one term count besides their words."""
+"""Phrases as features: a pair of words that is a known phrase is counted in addition to its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phrases of a stream: pairs of words that stand side by side far more often than chance puts them there.
+"""Phrases of a stream: pairs of words that are adjacent far more often than by chance.
 
 Words are counted alone and in pairs, document by document. A pair is a phrase if it came often enough and its
 normalised pointwise mutual information is high [Bouma 2009]. Old counts fade, and only the most frequent pairs stay, so

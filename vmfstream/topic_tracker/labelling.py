@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import directed
-from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.belief import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackerSettings, TrackState
 from vmfstream.records import Documents

@@ -11,7 +11,7 @@ import numpy as np
 
 from vmfstream.errors import InputError
 from vmfstream.folders import sync_folder
-from vmfstream.records import Arrays
+from vmfstream.records import Arrays, arrays_under
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
@@ -85,7 +85,7 @@ def read_saved(path: Path) -> tuple[MemoryStore, bool]:
         empty = MemoryStore()
         empty.settings(run_file.settings({}))
         return empty, True
-    past = {k.removeprefix(_PREFIX): a for k, a in checkpoint.open_state.items() if k.startswith(_PREFIX)}
+    past = arrays_under(checkpoint.open_state, _PREFIX)
     if not past:
         return read_commits(path), False
     store = unflattened(past)

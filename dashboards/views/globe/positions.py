@@ -1,7 +1,7 @@
 """Fixed positions of topics on a globe: similar topics are near, and adding slices moves none.
 
-In thousands of dimensions topics stand at nearly right angles to each other, and no map of two dimensions holds that.
-What a map can hold is who is near: angles are replaced by their ranks, and these by the angles that as many random
+In thousands of dimensions topics stand at nearly right angles to each other, which no map of two dimensions can show.
+What a map can show is what is near: angles are replaced by their ranks, and these by the angles that as many random
 points on a sphere would have. Misfits of near pairs count most.
 
 The topics of the first slice after the warm-up are laid out together; every later topic is placed among those before

@@ -112,7 +112,7 @@ def setting(at: int, value: Any) -> Callable[[np.ndarray], np.ndarray]:
         (changed("stories.mixture.indptr", setting(-1, 10**9)), "stories.mixture.indptr: expected numbers that rise"),
         (changed("stories.mixture.form", setting(0, 2**40)), "stories.mixture.form: expected at most"),
         (changed("stories.weights.df", lambda a: np.append(a, a)), "stories.weights.df: expected document frequencies"),
-        (changed("encoder.columns", lambda a: np.roll(a, 1) * 0 + a[0]), "encoder.columns: expected different numbers"),
+        (changed("encoder.columns", lambda a: np.roll(a, 1) * 0 + a[0]), "encoder.columns: expected each number once"),
         (lambda folder: (folder / "topics.gamma.npy").unlink(), "topics.gamma is missing"),
         (lambda folder: (folder / "topics.gamma.npy").write_bytes(b"\x93NUMPY"), "topics.gamma.npy: "),
         (lambda folder: np.save(folder / "topics.gamma.npy", np.array([{}], object)), "expected numbers, found object"),

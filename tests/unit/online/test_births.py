@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes.predictive import predictive
-from vmfstream.online.births import ScoredDocuments, _left_out, find_groups, log_density, new_topic_log_density
+from vmfstream.online.belief import log_density, new_topic_log_density
+from vmfstream.online.births import ScoredDocuments, _left_out, find_groups
 from vmfstream.online.settings import BirthSettings
 
 D, KAPPA = 300, 150.0

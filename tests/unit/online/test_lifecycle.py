@@ -19,8 +19,8 @@ from tests.unit.online.streams import LIVING, PLAIN, Story, assert_same, begun, 
 from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
 from vmfstream.online import lifecycle, mergers, slice_end, tracker
-from vmfstream.online.belief import Belief, score, with_prediction
-from vmfstream.online.births import Group, new_topic_log_density
+from vmfstream.online.belief import Belief, new_topic_log_density, score, with_prediction
+from vmfstream.online.births import Group
 from vmfstream.online.new_groups import find_new_groups
 from vmfstream.online.reading import novelty
 from vmfstream.online.settings import BirthSettings

@@ -12,12 +12,11 @@ from scipy.stats import binom
 
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.arrays import Mask, Vector
+from vmfstream.online.belief import log_density, new_topic_log_density
 from vmfstream.online.births import (
     ScoredDocuments,
     SearchCache,
     gram_of,
-    log_density,
-    new_topic_log_density,
     or_new,
     proposed_groups,
 )

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, random_array
 
-from vmfstream.online.births import _pair_gains, gram_of, log_density, new_topic_log_density, proposed_groups
+from vmfstream.online.belief import log_density, new_topic_log_density
+from vmfstream.online.births import _pair_gains, gram_of, proposed_groups
 from vmfstream.online.settings import BirthSettings
 
 RULES = BirthSettings()

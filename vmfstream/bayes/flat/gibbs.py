@@ -30,7 +30,7 @@ from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_par
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.vmf import sample
-from vmfstream.mixtures.columns import column_dots, column_norms, directed
+from vmfstream.mixtures.columns import column_dots, column_norms, directed, renumbered
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.progress import swept
@@ -317,11 +317,6 @@ def matched_topics(best: ClusterLabels, z: ClusterLabels, k: int) -> Indices:
     both = z >= 0
     table = np.bincount(best[both] * k + z[both], minlength=k * k).reshape(k, k)
     return np.asarray(linear_sum_assignment(-table)[1])
-
-
-def renumbered(z: ClusterLabels, order: Indices) -> ClusterLabels:
-    """Return labels ``z`` (N,) by the numbers of the topics that ``order`` (k,) matches; -1 stays."""
-    return np.where(z >= 0, np.argsort(order)[z], -1)
 
 
 def _gathered(state: GibbsState, kept: list[tuple[ClusterLabels, Vector, Vector]], trace: Vector) -> GibbsFit:

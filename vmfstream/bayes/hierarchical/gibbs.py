@@ -23,7 +23,7 @@ from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.factors.univariate import ConcentrationTarget
 from vmfstream.bayes.factors.weights import DirichletWeights
-from vmfstream.bayes.flat.gibbs import GibbsState, drawn_columns, drawn_concentration, kept_draws, renumbered
+from vmfstream.bayes.flat.gibbs import GibbsState, drawn_columns, drawn_concentration, kept_draws
 from vmfstream.bayes.hierarchical.node_directions import renewed
 from vmfstream.bayes.hierarchical.prior import TreePrior
 from vmfstream.bayes.hierarchical.trees import Tree
@@ -36,7 +36,7 @@ from vmfstream.bayes.hierarchical.variational import (
 )
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, padded
-from vmfstream.mixtures.columns import column_norms
+from vmfstream.mixtures.columns import column_norms, renumbered
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot

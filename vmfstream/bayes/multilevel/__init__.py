@@ -1,1 +1,1 @@
-"""The MC2 sampler: clusters of groups and topics of their tokens; finds the number of both."""
+"""The MC2 sampler: cluster groups and find topics of their tokens; the numbers of clusters and topics are inferred."""

@@ -1,7 +1,7 @@
 """Compiled Gibbs updates of the cluster of every group, given its topics and contexts.
 
 Slots without members are zero everywhere; the first of them stands for a new cluster or topic. A sweep that finds none
-stops and says where, so that the caller can make room and let it go on: no draw is lost or repeated.
+stops and returns where, so that the caller can enlarge the arrays and resume it: no draw is lost or repeated.
 
 ``groups`` and ``content`` are changed in place; ``contexts`` are those of all kernels, ``levels`` the concentrations
 and the share of new topics, ``rng`` draws. ``present`` lists the topics of one group, and ``number`` (mc,) counts its

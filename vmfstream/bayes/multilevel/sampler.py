@@ -4,7 +4,7 @@
     x_j ~ phi_{z_j},   l_ji ~ tau_{z_j},   w_ji ~ psi_{l_ji}
 
 Both numbers are found. Weights, topics and context parameters are integrated out; z, l, the shares eps and the three
-concentrations are drawn ([MC2] section 3.2); topics also join and part as wholes (`merging`).
+concentrations are drawn ([MC2] section 3.2); whole topics are merged and split too (`split_merge`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Split and merge moves for topics of the multilevel sampler; updates of single tokens hardly ever do either.
 
-Two tokens are drawn. If their topics differ, these may become one. Otherwise theirs may become two: the two tokens
-found halves, and its other tokens join one half or the other in random order, each given those before it. The share e
-of the topic becomes u e and (1 - u) e, with u from a Beta law. Back there is one way only: the shares add up, and
-tokens that come in random order join the halves that they are in.
+Two tokens are drawn. If their topics differ, merging these is proposed. Otherwise splitting their topic is: each of the
+two tokens begins a half, and the other tokens are assigned to a half one by one in random order, each given those
+before it. The share e of the topic becomes u e and (1 - u) e, with u from a Beta distribution. The reverse move is
+unique: the shares add up, and tokens in random order are assigned to the halves that they are in.
 
 The density of partitions and shares is that of `SamplerState.log_joint` times eta^M rest^(eta - 1) / prod_m eps_m, the
 law of GEM(eta) where topics have no order.

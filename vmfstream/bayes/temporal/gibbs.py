@@ -28,11 +28,10 @@ from vmfstream.bayes.flat.gibbs import (
     drawn_concentration,
     kept_draws,
     matched_topics,
-    renumbered,
 )
 from vmfstream.bayes.temporal.proportions import FIRST_STEP
 from vmfstream.directional.bessel import log_partition
-from vmfstream.mixtures.columns import column_dots
+from vmfstream.mixtures.columns import column_dots, renumbered
 from vmfstream.mixtures.seeding import one_hot
 
 

@@ -1,7 +1,7 @@
 """Documents and sums over the words that they hold, and beliefs to which slices of few words are added cheaply.
 
-A slice of a hundred short documents holds a few hundred of ten thousand words. What is written here costs what it
-holds.
+A slice of a hundred short documents holds a few hundred of ten thousand words. These functions cost as much as
+the words that a slice holds, not as the vocabulary.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of topics from outside, such as from a language model, asked for beside the run and never waited for.
+"""Ask an external namer, such as a language model, for names of topics in the background; the run never waits for it.
 
 A namer gets what is known of a topic and returns a name. It is called in a thread of its own, one topic at a time, and
 again only if what tells the topic from others has changed. Until it has answered, and whenever it fails, takes too

@@ -2,8 +2,8 @@
 
 The sample has equally many documents of every slice as far as there are as many. Of each slice those documents are kept
 whose keys are smallest; a document's key is a hash of its position in the source and of the seed. So the sample does
-not depend on batches, epochs or crashes, and thinning a slice is to drop its largest keys. When the sample is full all
-slices are cut to one level, such that the open slice may reach it too. Most novel are the documents that a topic
+not depend on batches, epochs or crashes, and a slice is thinned by dropping its largest keys. When the sample is full
+all slices are cut to one size, leaving room for the open slice. Most novel are the documents that a topic
 without documents explains better than all known ones.
 """
 

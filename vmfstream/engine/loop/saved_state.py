@@ -1,7 +1,7 @@
-"""Check the arrays of a saved state before anything is made of them: a run file may be damaged, or a stranger's.
+"""Check the arrays of a saved state before they are used: a run file may be damaged, or come from a stranger.
 
-Compiled code reads arrays by the indices in others, so each array must have the type, the shape and the range that the
-others imply; else it would read foreign memory, or a run would go on with wrong numbers.
+Compiled code uses values of one array as indices into another, so each array must have the type, shape and range that
+the others imply. Otherwise it would read out of bounds, or a run would go on with wrong numbers.
 """
 
 from __future__ import annotations

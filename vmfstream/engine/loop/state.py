@@ -36,6 +36,7 @@ from vmfstream.records import (
     SmoothedDocuments,
     SmoothedSlice,
     TopicRows,
+    arrays_under,
 )
 from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, Encoder, Growth, TextEncoder, TopicNaming, WordCounting
@@ -351,7 +352,7 @@ class EngineState:
         if self.stories is not None:
             self.stories.restore(stored_stories(open_part))
         if self.names is not None:
-            self.names.restore({k.removeprefix(_NAMES): a for k, a in slice_part.items() if k.startswith(_NAMES)})
+            self.names.restore(arrays_under(slice_part, _NAMES))
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
         self._later.restore(open_part, self.encoder)
         if self._seeding is not None:
@@ -394,7 +395,7 @@ def stored_position(open_part: Arrays) -> tuple[int | None, int]:
 
 def stored_stories(open_part: Arrays) -> Arrays:
     """Return what `StoryLevel.arrays` returned, from what `EngineState.arrays` returned first."""
-    return {name.removeprefix(_STORIES): array for name, array in open_part.items() if name.startswith(_STORIES)}
+    return arrays_under(open_part, _STORIES)
 
 
 def restore_model(encoder: Encoder, model: Model, open_part: Arrays, slice_part: Arrays) -> DocumentBuffer:
@@ -403,7 +404,7 @@ def restore_model(encoder: Encoder, model: Model, open_part: Arrays, slice_part:
     ``open_part`` and ``slice_part`` are from `EngineState.arrays`. What follows is the same to the last bit as if
     nothing had been stored.
     """
-    encoder.restore({k.removeprefix(_ENCODER): a for k, a in open_part.items() if k.startswith(_ENCODER)})
+    encoder.restore(arrays_under(open_part, _ENCODER))
     buffer = DocumentBuffer.from_arrays(open_part, slice_part, encoder)
     window, rows = buffer.encode(encoder)
     model.restore(open_part, slice_part, [x for _, x in window], rows)

@@ -1,7 +1,7 @@
 """The stories of a run beside its topics: every document is given its story on arrival, from the first one on.
 
-Documents are counted by the encoder. All their words count here, also those that have no column yet; so stories need
-none of what topics wait for. A story is written into the run file once it has `LEAST_DOCUMENTS`.
+The encoder counts the words of documents. Words without a column in the vocabulary count here too, so stories need not
+wait for the first fit, as topics do. A story is written into the run file once it has `LEAST_DOCUMENTS`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.engine.loop.document_buffer import KeptDocument, KeptDocuments, times_of
 from vmfstream.engine.loop.story_book import BURST_DOCUMENTS, BURST_SCORE, CALM_SCORE, StoryBook, growth
-from vmfstream.records import Arrays, Event, SmoothedStories, StoryEvent, StoryRows, StorySlices
+from vmfstream.records import Arrays, Event, SmoothedStories, StoryEvent, StoryRows, StorySlices, arrays_under
 from vmfstream.text.counts import Counts
 
 if TYPE_CHECKING:
@@ -291,19 +291,16 @@ class StoryLevel:
         from vmfstream.stories.weights import RunningTfidf
         from vmfstream.stories.window import Window
 
-        def part(name: str) -> Arrays:
-            return {k.removeprefix(name): a for k, a in arrays.items() if k.startswith(name)}
-
         self._settings = StorySettings.from_numbers(arrays["settings"])
         self._documents_now, self._documents_before = arrays["documents"].tolist()
         if arrays["mixture.form"][1] not in (-1, self._settings.days):
             raise ValueError("expected times of stories as the settings say")
-        mixture = SequentialMixture.from_arrays(self._settings, part("mixture."))
-        self._made = mixture, RunningTfidf.from_arrays(part("weights."))
-        self._book = StoryBook.from_arrays(part("book."))
+        mixture = SequentialMixture.from_arrays(self._settings, arrays_under(arrays, "mixture."))
+        self._made = mixture, RunningTfidf.from_arrays(arrays_under(arrays, "weights."))
+        self._book = StoryBook.from_arrays(arrays_under(arrays, "book."))
         if self._size and "window.seen" in arrays:
             self._window = Window(self._size)
-            self._window.restore(part("window."), mixture.columns)
+            self._window.restore(arrays_under(arrays, "window."), mixture.columns)
             self._waiting = np.stack([arrays["window.slice"], arrays["window.place"]])
         if not np.array_equal(self._book.ids, np.sort(mixture.living().ids)):
             raise ValueError("expected the same stories in the mixture and in the book")

@@ -1,7 +1,7 @@
 """The names of topics at the ends of slices, from their words and from the phrases in the titles of their documents.
 
-Titles are those of the documents that the open slice keeps; a document without one begins with its title. So phrases
-are learnt once per slice, away from what every document costs, and the same for any number of workers.
+Titles are those of the documents that the open slice keeps; the beginning of a text stands for a missing title. So
+phrases are learnt once per slice, at no cost per document, and are the same for any number of workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from vmfstream.engine.loop.document_buffer import KeptDocuments
 from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.protocols import SliceSummary
-from vmfstream.records import Arrays, Representative, Slice, TopicNames, TopicRows
+from vmfstream.records import Arrays, Representative, Slice, TopicNames, TopicRows, arrays_under
 from vmfstream.text.topic_names import JOINT, topic_names
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class NameLevel:
         documents, titles, counts = json.loads(np.asarray(arrays["topics"]).tobytes())
         self._documents, self._titles = dict(documents), dict(titles)
         self._counts = {topic: dict(of_topic) for topic, of_topic in counts}
-        phrases = {k.removeprefix(_PHRASES): a for k, a in arrays.items() if k.startswith(_PHRASES)}
+        phrases = arrays_under(arrays, _PHRASES)
         self._phrases().restore(phrases)
 
     def _phrases(self) -> Phrases:

@@ -1,6 +1,6 @@
 """The tracker of `vmfstream.online.tracker` as a model of the engine, in one process or with workers.
 
-What it is made of is imported when it is first called: documents are read before that.
+Its parts are imported at the first call, so that reading can begin before.
 """
 
 from __future__ import annotations
@@ -263,10 +263,10 @@ class TopicPrediction:
 
 
 def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kappa: float) -> Scores:
-    from vmfstream.online.reading import novelty_of
+    from vmfstream.online.belief import novelty_of
 
     topic, second = (np.where(column >= 0, ids[np.maximum(column, 0)], -1) for column in (info.label, info.second))
-    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info), second, info.probability)
+    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info.loglik, info.label), second, info.probability)
 
 
 def _isotropy(state: TrackState, result: SliceResult) -> NDArray[np.float64] | None:

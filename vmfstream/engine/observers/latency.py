@@ -1,4 +1,4 @@
-"""Seconds from messages to what was sent about them: counts, median and 99th percentile in bounded memory."""
+"""Latency from a message to what is sent about it: count, median and 99th percentile in bounded memory."""
 
 from __future__ import annotations
 

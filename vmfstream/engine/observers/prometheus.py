@@ -1,4 +1,4 @@
-"""Metrics of a run for Prometheus at ``/metrics`` of a port, and beside them whether it is alive and ready."""
+"""Serve metrics of a run for Prometheus at ``/metrics``, and its health checks ``/healthz`` and ``/readyz``."""
 
 from __future__ import annotations
 

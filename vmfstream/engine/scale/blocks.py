@@ -1,7 +1,7 @@
 """What a worker does with a block of ranges: read and decode it, then learn the documents that the driver admits.
 
 Between the two the block stays where it was read; the driver gets 24 bytes per document: its offset, its slice and a
-digest of its id. All functions are pure but for the broker that they read.
+digest of its id. All functions are pure, except that they read from the broker.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ are small and of one size. Workers get blocks of neighbouring ranges (`vmfstream
 subtrees of the one binary tree along which all sums are made.
 
 Workers read the ranges and return of each message its slice and a digest of its id. Part by part, in the order of the
-plan, the driver takes messages up to the first document of a later slice: there that part waits until the slice is
-over, which it is when every part waits or has nothing left. The documents taken are scored under the belief at the
+plan, the driver takes messages up to the first document of a later slice: then that part waits until the slice is
+over, that is, until every part waits or has nothing left. The documents taken are scored under the belief at the
 begin of the epoch and added at its end. Nothing of this depends on how many workers there are, or on where they are:
 the result is the same to the last bit.
 
