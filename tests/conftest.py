@@ -6,7 +6,7 @@ import gc
 import os
 import shutil
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -55,11 +55,12 @@ LAST_RESORT = 3600.0
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long tests first, and tests that share a broker, a browser or a module's fixtures into one process.
 
-    scikit-learn's checks of a class are shown with one setting at every change, the first one that is not of all
-    classes, and with others in ``make test-all``.
+    At every change the first and the last case of a test are shown, and scikit-learn's checks of a class with one
+    setting, the first one that is not of all classes; the others in ``make test-all``.
     """
     shown: dict[type, str] = {}
     settings: dict[int, str] = {}
+    cases = defaultdict[str, list[pytest.Item]](list)
     for item in sorted(items, key=lambda item: item.path.name == "test_defaults.py"):
         given = getattr(getattr(item, "callspec", None), "params", {})
         if {"estimator", "check"} <= given.keys():
@@ -72,6 +73,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(shared))
         if not place.startswith(("unit", "contract")):
             item.add_marker(pytest.mark.timeout(LAST_RESORT))
+        if "check" not in given and not item.get_closest_marker("thorough"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for case in (case for of_one in cases.values() for case in of_one[1:-1]):
+        case.add_marker(pytest.mark.thorough)
     items.sort(key=lambda item: _turn(item.path.relative_to(TESTS).as_posix()))
 
 

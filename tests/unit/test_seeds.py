@@ -153,6 +153,7 @@ def test_a_tracker_with_seeds_goes_on_as_it_was(tmp_path: Path) -> None:
     assert again.decisions() == tracker.decisions()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stops", first_of([(10, 60, 61, 90), (70,)]))
 def test_an_interrupted_run_with_seeds_goes_on_as_it_was(tmp_path: Path, stops: tuple[int, ...]) -> None:
     """Before the first fit, behind it, and twice within one slice."""

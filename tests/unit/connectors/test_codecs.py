@@ -278,6 +278,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @given(st.dictionaries(st.sampled_from(["id", "time", "text", "v", "title", "other"]), ANYTHING))
 def test_never_raises_on_rows(fields: dict[str, Any]) -> None:
     for codec in (FieldCodec(), FieldCodec(vector="v", meta=["other"])):

@@ -208,6 +208,7 @@ def test_schemas_by_which_bytes_take_any_depth_or_time_are_not_used(stub: StubRe
     assert "lists of items that take no bytes" in reason(many, registry)
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_bytes_give_a_document_or_a_reason(stub: StubRegistry, data: st.DataObject) -> None:

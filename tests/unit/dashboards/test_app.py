@@ -163,6 +163,7 @@ def _begun(run_file: Path, first: str, every: int) -> None:
         connection.execute(f"update epoch set seconds = 1.5, begun = timestamp '{first}' + to_seconds({every} * epoch)")
 
 
+@pytest.mark.thorough
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     run_file = tmp_path / "run.duckdb"
     writer, todo = RunFile(run_file), commits(6)

@@ -45,6 +45,7 @@ def page(exported: tuple[str, ExportReport]) -> str:
     return exported[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("most", [100, 3], ids=["as they are", "merged"])
 def test_a_page_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """The run file is opened once to look at its format and once to be read; it is free when drawing begins."""
@@ -75,6 +76,7 @@ def test_thirty_by_thirty_stays_small(exported: tuple[str, ExportReport]) -> Non
     assert report.dropped == ()
 
 
+@pytest.mark.thorough
 def test_the_same_run_file_gives_the_same_bytes(tmp_path: Path) -> None:
     run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
     one, two = tmp_path / "one.html", tmp_path / "two.html"

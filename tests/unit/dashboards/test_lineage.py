@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,6 +96,7 @@ def test_no_two_lives_overlap_on_a_lane_and_no_lane_is_empty(data: st.DataObject
                 assert one.last + 2 <= other.first or other.last + 2 <= one.first
 
 
+@pytest.mark.thorough
 def test_the_largest_and_all_with_relatives_are_drawn() -> None:
     rows = gazette(topics=90)
     frame = lines(rows)

@@ -132,6 +132,7 @@ def _without_smoothed_from(rows: FakeRows, first: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.thorough
 def test_a_run_file_gives_the_same_as_tables(tmp_path: Path) -> None:
     """Its queries read the slices at which topics are looked at, and no others."""
     rows = gazette(slices=5, topics=3)

@@ -77,6 +77,7 @@ def test_a_forbidden_word_is_in_no_topic_until_it_is_allowed() -> None:
     assert words(fourth, 2002) == words(store, 2002)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("phrases", "stem"), [(False, ""), (True, ""), (True, "english")])
 def test_a_forbidden_word_is_in_no_phrase_until_it_is_allowed(phrases: bool, stem: str) -> None:
     def told(*decisions: Decision) -> set[str]:

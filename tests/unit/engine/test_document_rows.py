@@ -224,6 +224,7 @@ def test_second_topics_are_others_and_less_probable() -> None:
     assert (rows.second_probability[known] <= rows.probability[known]).all()
 
 
+@pytest.mark.thorough
 def test_of_each_topic_and_slice_the_newest_are_kept(tmp_path: Path) -> None:
     def followed(name: str, kept: str, **more: Any) -> Path:
         path = tmp_path / name
@@ -414,6 +415,7 @@ def later_stories(store: MemoryStore) -> dict[tuple[int, int], int]:
     }
 
 
+@pytest.mark.thorough
 def test_smoothed_stories_are_those_of_the_estimator_and_of_a_continued_run() -> None:
     items = mixed(1500)
     stories = StorySettings()

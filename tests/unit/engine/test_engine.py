@@ -401,6 +401,7 @@ def test_a_first_slice_that_is_too_small_waits() -> None:
     assert smoothed[2001].n.sum() == pytest.approx(5, abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_many_slices_before_the_first_topics_cost_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded, looked_at = list[int](), list[int]()
     encode, statistics = TextEncoder.encode, filtering.statistics

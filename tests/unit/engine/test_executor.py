@@ -83,6 +83,7 @@ def undisturbed() -> MemoryStore:
     return run(stream(), **KEPT)
 
 
+@pytest.mark.thorough
 def test_any_number_of_workers_gives_the_same_run_file(undisturbed: MemoryStore) -> None:
     assert len(closed(undisturbed)) == 4
     assert sum(len(one.documents or ()) for one in undisturbed.commits) == 1800

@@ -64,6 +64,7 @@ def test_a_message_far_ahead_is_as_if_it_had_not_come(place: int, moment: dateti
     assert [plain(report) for report in closed(store)] == wanted_reports()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "settings", first_of([{"epoch_documents": 7, "batch_documents": 3}, {"epoch_documents": 37}, {}])
 )

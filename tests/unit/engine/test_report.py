@@ -58,6 +58,7 @@ def titles(run_file: Path, since: str | None, top: int = 20) -> dict[str, list[s
     }
 
 
+@pytest.mark.thorough
 def test_stories_are_new_grew_or_ended(run_file: Path) -> None:
     loud = "[31m"
     for since in (None, "2003", "2003-01", "2003-06-30"):

@@ -136,6 +136,7 @@ def test_a_run_file_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
     assert RunSettings.from_text(stored).tracker().births.least_gain == 5.0
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_under_the_rules_that_it_was_begun_with(tmp_path: Path) -> None:
     begun = replace(SETTINGS, rules=OTHER_RULES)
     whole = MemoryStore()

@@ -152,6 +152,7 @@ def test_the_run_file_holds_the_sample(tmp_path: Path) -> None:
     assert any(word.encode() in packed for words in documents.SUBJECTS for word in words)
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_samples_the_same(tmp_path: Path) -> None:
     items = years({2001: 60, 2002: 80, 2003: 40})
     rows = []

@@ -256,7 +256,7 @@ def test_times_of_interrupted_and_continued_runs_add_up(tmp_path: Path) -> None:
 def test_a_run_file_without_times_says_so(tmp_path: Path) -> None:
     RunFile(tmp_path / "new.duckdb")
     (line,) = profile_lines(tmp_path / "new.duckdb")
-    assert "no times" in line
+    assert "no stage times" in line
 
 
 @pytest.mark.parametrize(

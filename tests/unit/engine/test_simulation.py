@@ -155,6 +155,7 @@ def tried(schedules: int, first: int = 0) -> Counter[str]:
     return happened
 
 
+@pytest.mark.thorough
 def test_simulated_runs_equal_undisturbed_ones() -> None:
     happened = tried(40)
     for fault in (

@@ -154,6 +154,7 @@ def test_what_stories_were_is_what_a_run_knew_that_ended_there(settings: StorySe
         assert {story for story, (frame, i) in rows.items() if frame.last_slice[i] == last} == set(here)
 
 
+@pytest.mark.thorough
 def test_what_stories_were_does_not_depend_on_epochs() -> None:
     items = changing()
     wanted = told(labelled(items)[0])

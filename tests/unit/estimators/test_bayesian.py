@@ -119,6 +119,7 @@ def test_more_starts_are_never_worse() -> None:
     assert bounds[1] >= bounds[0]
 
 
+@pytest.mark.thorough
 def test_the_process_leaves_components_empty() -> None:
     x, labels, _ = planted(8, 240)
     fitted = DirichletProcessVMFMixture(8, prior_cosine=0.0, init="random", n_init=8, random_state=0).fit(x)

@@ -36,6 +36,7 @@ def nested(n: int = 300, d: int = 120) -> tuple[NDArray[np.float64], NDArray[np.
     return vmf_rows(rng, means, labels, 0.6), labels, groups
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("inference", ["messages", "meanfield", "gibbs"])
 @pytest.mark.parametrize(
     "tree", [None, {"all": ["a", "b", "c"], "a": [0, 1], "b": [2, 3], "c": [4, 5]}], ids=["by", "of"]
@@ -76,6 +77,7 @@ def test_words_of_nodes_are_those_of_largest_weight() -> None:
         fitted.tree_.words(names[1:])
 
 
+@pytest.mark.thorough
 def test_same_seed_same_fit() -> None:
     x, _, _ = nested()
     kinds: list[dict[str, Any]] = [{}, {"inference": "gibbs", "n_draws": 3, "burn_in": 0}]

@@ -109,6 +109,7 @@ def test_rows_of_every_form_get_the_answers_of_the_same_rows(name: str, tmp_path
                     assert_allclose(answer, expected, rtol=2e-4, atol=2e-4, err_msg=f"{fitted}, {form}, {method}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("inference", ["smoother", "filter", "meanfield", "gibbs"])
 def test_slices_of_another_precision_are_appended(inference: str, tmp_path: Path) -> None:
     given = dict(forms(tmp_path))

@@ -178,6 +178,7 @@ def test_in_a_river_pipeline() -> None:
     assert adjusted_rand_score(truth[200:], found[200:]) > 0.95
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("documents", [100, 200, 1000])
 def test_answers_come_from_the_first_documents_on(documents: int) -> None:
     """It learnt nothing before the 256th: the agreement of 200 answers with the subjects was 0."""

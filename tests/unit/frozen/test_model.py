@@ -103,6 +103,7 @@ def closed_slices(made: TopicTracker) -> list[SliceReport]:
     return [report for commit in made._store.commits for report in commit.closed]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stem", ["", "english"])
 def test_a_run_file_is_only_read(tmp_path: Path, stem: str) -> None:
     path = followed(tmp_path / "run.duckdb", stem=stem)
@@ -124,6 +125,7 @@ def test_a_saved_tracker_is_a_run_file_too(tmp_path: Path) -> None:
             np.testing.assert_array_equal(loaded.label(NEW)[name], column)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("named", [False, True])
 def test_vectors_are_labelled_by_their_direction(tmp_path: Path, named: bool) -> None:
     made = FrozenModel.load(followed(tmp_path / "run.duckdb", dimension=6, named=named))

@@ -111,6 +111,7 @@ def test_a_run_goes_on_by_the_same_command(tmp_path: Path, imported: Callable[[]
     assert not imported()
 
 
+@pytest.mark.thorough
 def test_a_saved_tracker_wants_its_function_again(tmp_path: Path, imported: Callable[[], bool]) -> None:
     import of_a_stranger  # type: ignore[import-not-found]
 

@@ -36,6 +36,7 @@ def test_a_tracker_labels_with_names_that_were_given() -> None:
     assert {row["topic"]: row["name"] for row in one.freeze(at="2002").topics}[1] == "Brexit"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("at", first_of([None, "2002"]))
 def test_a_frozen_run_has_names_that_were_given(tmp_path: Path, at: str | None) -> None:
     path = followed(tmp_path / "run.duckdb")

@@ -68,6 +68,7 @@ def test_draws_have_the_density() -> None:
         assert ((low < angles) & (angles < high)).mean() == pytest.approx(mass(5, 0.6, low, high), abs=0.006)
 
 
+@pytest.mark.thorough
 def test_the_best_rho_is_the_largest_value_of_the_bound() -> None:
     rng = np.random.default_rng(1)
     mass, near = rng.uniform(0.1, 5, 200), rng.uniform(0.1, 5, 200)

@@ -128,6 +128,7 @@ def lloyd(x: NDArray[Any], mu: NDArray[Any]) -> NDArray[np.int64]:
             mu[:, j] = np.linalg.eigh(own.T @ own)[1][:, -1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
 def test_it_ends_where_lloyds_algorithm_ends(storage: Any) -> None:
     """Single steps of the power method ended elsewhere in 34 of these 40 runs."""

@@ -216,6 +216,7 @@ def test_frames_use_known_slots_and_lists_have_no_repeats() -> None:
         assert sum(len(phase.entries(kind)) for phase in topic.phases for kind in TOPICAL) >= 55, topic.name
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_stream() -> None:
     stream = PlantedStream(documents_per_slice=1500)
     peaks = []

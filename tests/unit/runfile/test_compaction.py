@@ -43,6 +43,7 @@ def run_file(tmp_path: Path) -> RunFile:
     return run_file
 
 
+@pytest.mark.thorough
 def test_is_smaller_and_holds_the_same(run_file: RunFile) -> None:
     path, before, large = run_file.path, snapshot(run_file.path), run_file.path.stat().st_size
     os.chmod(path, 0o640)

@@ -206,6 +206,7 @@ def test_a_story_with_too_many_words_keeps_the_strongest() -> None:
     assert mixture.arrays()["square"][0] == pytest.approx((sums.data.astype(float) ** 2).sum(), rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_memory_is_bounded_by_the_living_stories() -> None:
     mixture = SequentialMixture(StorySettings(half_life=30.0), 3000)
     sizes = []

@@ -194,6 +194,7 @@ def test_labels_are_those_of_the_formulas(dense: bool, timed: bool, signed: bool
     assert retired
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("dense", "grain"), [(False, "auto"), (True, 0.4)])
 def test_labels_of_stories_with_heavy_tails_are_those_of_the_formulas(dense: bool, grain: Any) -> None:
     x = np.concatenate([bursts(100, seed=1, columns=4000)[0], mixed_shares(150)[0]]).astype(np.float32)
@@ -218,6 +219,7 @@ def test_labels_of_stories_with_heavy_tails_are_those_of_the_formulas(dense: boo
     assert usual.learn(x if dense else csr_array(x), times).labels.tolist() != labels
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("timed", first_of([True, False]))
 def test_long_documents_are_judged_twice_by_the_formulas(timed: bool) -> None:
     """Many have few words of their story's own."""

@@ -54,6 +54,7 @@ def test_batches_and_pickling_change_no_label(dense: bool, timed: bool, batch: i
     np.testing.assert_array_equal(np.flatnonzero(np.concatenate(whole) < 0), np.arange(0, 900, 70))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("timed", [False, True])
 def test_labels_are_those_of_the_stories_when_rows_leave(timed: bool) -> None:
     x, times, window = rows_of(), times_of(900, timed), Window(130)

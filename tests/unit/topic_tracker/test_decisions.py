@@ -75,6 +75,7 @@ def test_a_word_is_what_the_tracker_s_own_tokeniser_finds() -> None:
     assert [row["text"] for row in tracker.decisions()] == ["x", "C++"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["save", "pickle"])
 def test_decisions_stay_with_a_tracker(tmp_path: Path, way: str) -> None:
     tracker = begun()

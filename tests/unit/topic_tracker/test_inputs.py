@@ -540,6 +540,7 @@ def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
         TopicTracker().predict(texts)
 
 
+@pytest.mark.thorough
 def test_many_calls_are_saved_in_one_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tracker = TopicTracker(topics=2, slices="year")
     for i in range(40):

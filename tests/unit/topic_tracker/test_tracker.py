@@ -92,6 +92,7 @@ def test_smoothed_topics_come_with_the_end() -> None:
     assert tracker.topics(smoothed=True) != tracker.topics()
 
 
+@pytest.mark.thorough
 def test_a_slice_is_smoothed_after_16_later_ones_at_most() -> None:
     tracker = TopicTracker(topics=3, stories=False)
     assert tracker.learn(TEXTS[:30], 2001).topics(smoothed=True) == []  # no slice is closed yet

@@ -80,6 +80,7 @@ def test_bounding_against_the_exact_factor() -> None:
     assert bounding_factor(10, 20.0, 8.0, few).mean[0] < 0.9 * quadrature_factor(10, 20.0, 8.0, few).mean[0]
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(
     d=st.integers(3, 20_000),

@@ -43,6 +43,7 @@ def test_conditionals_are_those_of_the_enumeration(case: dict[str, Any]) -> None
             assert found == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", first_of(CASES))
 def test_collapsed_chain_visits_labellings_as_often_as_they_are_likely(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)
@@ -71,6 +72,7 @@ def test_collapsed_chain_visits_labellings_as_often_as_they_are_likely(case: dic
     assert together(drawn.labels) == pytest.approx(np.array(case["integrated_kappa"]["coclustering"]), abs=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", first_of(CASES))
 def test_sweeps_leave_the_posterior_as_it_is(case: dict[str, Any]) -> None:
     # many short chains from exact draws: unlike one long chain, this needs no mixing

@@ -15,6 +15,7 @@ from vmfstream.directional.vmf import sample
 from vmfstream.mixtures.seeding import one_hot
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concentration", ["shared", "own"])
 def test_factors_and_draws_agree(concentration: str) -> None:
     # far more documents than dimensions and clear topics: labels are certain, and only kappa is not

@@ -79,6 +79,7 @@ def test_bound_is_below_the_evidence_with_known_concentrations(case: dict[str, A
     assert evidence - 4 < bound < evidence
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", GIBBS)
 def test_bound_is_below_the_evidence_with_a_posterior_of_kappa(case: dict[str, Any]) -> None:
     prior = KappaPrior(case["m"], case["sigma2"])

@@ -169,6 +169,7 @@ def log_weight(kind: str, part: tuple[int, ...]) -> float:
     return float(value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", first_of(["words", "vectors"]))
 @pytest.mark.parametrize("with_tokens", first_of([True, False]))
 def test_the_chain_visits_partitions_as_often_as_they_are_likely(kind: str, with_tokens: bool) -> None:
