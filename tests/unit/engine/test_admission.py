@@ -47,7 +47,8 @@ def one_by_one(
         ahead = 0 if slicing.documents or index == NO_DOCUMENT else index - open_slice
         following = [one for one in [*columns.slice[i + 1 :].tolist(), *after] if one != NO_DOCUMENT][:NEIGHBOURS]
         agree = sum(one >= index - doubt.max_gap for one in following)
-        believed = 2 * agree >= len(following) if following else index <= doubt.today
+        enough = len(following) if index > doubt.today else len(following) / 2
+        believed = agree >= enough if following else index <= doubt.today
         if ahead > 0 and (ahead <= doubt.max_gap or believed):
             return Admission(np.array(decision), i, learnt, late, index)
         if index == NO_DOCUMENT:
@@ -125,7 +126,9 @@ def test_slices_of_documents_have_no_number_by_time() -> None:
         ([NO_DOCUMENT], None),
         ([9999, 1990, 1990], 1990),  # far after the others
         ([9999, 9998, *[1990] * 5], 1990),
-        ([9999] * 4 + [1990] * 3, 9999),  # most of the first documents agree
+        ([1990] * 4 + [1970] * 3, 1990),  # most of the first documents agree
+        ([9999] * 7 + [1990] * 3, 1990),  # after the clock all must
+        ([9999] * 9, 9999),
         ([1, 1990, 1990], 1),  # an early time makes nobody late
         ([9999], None),
         ([2026], 2026),

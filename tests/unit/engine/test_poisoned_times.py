@@ -114,6 +114,23 @@ def test_a_silence_is_no_error(silence: int) -> None:
     assert [report.n for report in closed(store) if report.n] == [30] * 4
 
 
+@pytest.mark.parametrize("place", [0, 90])
+def test_some_messages_after_the_clock_are_as_if_they_had_not_come(place: int) -> None:
+    """Half of their next ones agree with them, but others do not."""
+    wrong = [document(1000 + i, "9999-12-31") for i in range(7)]
+    store = run([*CLEAN[:place], *wrong, *CLEAN[place:]], slices="hour")
+    assert [one.offset for one in rejected(store)] == list(range(place, place + 7))
+    assert late(store) == 0
+    assert [plain(report) for report in closed(store)] == wanted_reports()
+
+
+def test_a_stream_may_lie_after_the_clock() -> None:
+    ahead = [one | {"time": one["time"].replace("2021", "2921")} for one in CLEAN]
+    store = run(ahead, slices="hour")
+    assert not rejected(store)
+    assert sum(commit.epoch.n for commit in store.commits) == len(CLEAN)
+
+
 def test_a_document_alone_is_believed_up_to_now() -> None:
     now = datetime.now(UTC)
     quiet = [PAUSE] * 60

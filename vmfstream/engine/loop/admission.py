@@ -107,9 +107,10 @@ NOT_BEGUN = -(2**40)
 class Doubt:
     """Which times are not believed: a document must not move the stream far ahead alone.
 
-    One that lies more than ``max_gap`` slices ahead of the open one, or begins the stream, is asked for: at least half
-    of the next `NEIGHBOURS` documents must be no more than ``max_gap`` slices before it. Where none follows, it must
-    not lie after ``today``, the slice of the clock. So a message with a wrong time is rejected, and a silence is not.
+    One that lies more than ``max_gap`` slices ahead of the open one, or begins the stream, is checked: at least half
+    of the next `NEIGHBOURS` documents must be no more than ``max_gap`` slices before it, and all of them if it lies
+    after ``today``, the slice of the clock. Where none follows, it must not lie after that. So a message with a wrong
+    time is rejected, and a silence is not.
     """
 
     max_gap: int
@@ -133,7 +134,7 @@ class Doubt:
         there = (following != NO_DOCUMENT).sum(axis=1)
         agree = (following >= own[:, None] - self.max_gap).sum(axis=1)
         out = np.zeros(len(both), np.bool_)
-        out[places] = np.where(there > 0, 2 * agree >= there, own <= self.today)
+        out[places] = np.where(own <= self.today, 2 * agree >= there, (agree == there) & (there > 0))
         return out[: len(slices)]
 
     def first(self, slices: NDArray[np.int64], after: NDArray[np.int64]) -> int | None:
