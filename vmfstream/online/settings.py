@@ -1,7 +1,8 @@
 """All settings that decide what a tracker finds, with units: those that a user chooses, and the rules by subject.
 
-Bounds on memory (`vmfstream.online.slice_end.WINDOW_BYTES`) and numerical tolerances
-(`vmfstream.online.belief.TOLERANCE`) are no rules and stay where they are used.
+Bounds on memory (`vmfstream.online.slice_end.WINDOW_BYTES`), sizes of stored arrays
+(`vmfstream.online.state.TOLD_WORDS`) and numerical tolerances (`vmfstream.online.belief.TOLERANCE`) are no rules and
+stay where they are used. So do the rules of names, phrases and listed stories, which change no topic.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class WindowSettings:
     melted : inverse temperature where topics of many documents are annealed again, as such a multiple: below 1, they
         melt first. From ``reheating`` on, New York Times front pages are predicted worse by 2 nats.
     cooling : factor between consecutive inverse temperatures.
-    cold_documents : documents that the fits from nothing see together, two fits at least: fits to many documents
-        differ less.
+    cold_documents : documents that the fits from nothing see together, ``least_starts`` fits at least: fits to many
+        documents differ less.
+    least_starts : fits from nothing, at least, where as many are asked for: one alone is too often poor.
     sampled_documents : documents in which fits from nothing look for topics, at least. In a window of more, topics
         that are there already are annealed again instead.
     sampled_per_topic : the same for each topic. Of 100 planted topics 50 documents each find fewer: NMI .833 on
@@ -66,6 +68,7 @@ class WindowSettings:
     melted: float = 0.5
     cooling: float = 1.4
     cold_documents: int = 7500
+    least_starts: int = 2
     sampled_documents: int = 4000
     sampled_per_topic: int = 100
     warm_sweeps: int = 3
@@ -293,6 +296,20 @@ class GivenSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationSettings:
+    """How the softmax temperature of probabilities on arrival is fitted at the end of a slice.
+
+    Attributes
+    ----------
+    most_documents : most documents of the slice that it is fitted to.
+    least_documents : fewest, without which it stays as it is.
+    """
+
+    most_documents: int = 500
+    least_documents: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class TrackerSettings:
     """What a user may choose, and the rules; the defaults are those that worked on news, abstracts and papers.
 
@@ -317,7 +334,7 @@ class TrackerSettings:
         of the first fits stay for ever.
     lag : factor by which a slice may grow before its belief is made anew in donated steps where that is work of the
         size of the vocabulary.
-    fitting, persistence, births, dormancy, mergers, takeovers, drift, given : rules by subject.
+    fitting, persistence, births, dormancy, mergers, takeovers, drift, given, calibration : rules by subject.
     """
 
     topics: int = 30
@@ -340,6 +357,7 @@ class TrackerSettings:
     takeovers: TakeoverSettings = field(default_factory=TakeoverSettings)
     drift: DriftSettings = field(default_factory=DriftSettings)
     given: GivenSettings = field(default_factory=GivenSettings)
+    calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
 
     @property
     def window_documents(self) -> int:

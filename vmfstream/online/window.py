@@ -32,9 +32,6 @@ from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.stages import timed
 
-LEAST_STARTS = 2
-"""Starts of fits from nothing, where as many are asked for: one alone is too often poor."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refit:
@@ -80,10 +77,11 @@ def cold_fits(
         return from_static(xs, found.fit, found.prior, settings, omega, found.own)
     rows = _sample(x, k, settings, rng)
     if len(rows) < rows_of(x) and directed_rows(x[rows]) >= k:
-        resp = sampled_start(x, rows, k, rng, min(settings.cold_starts, LEAST_STARTS), threads=settings.threads)
+        starts = min(settings.cold_starts, settings.fitting.least_starts)
+        resp = sampled_start(x, rows, k, rng, starts, threads=settings.threads)
         fit, prior = static_fit(x, resp, k, settings)
         return from_static(xs, fit, prior, settings, omega)
-    fewer = max(LEAST_STARTS, round(settings.fitting.cold_documents / max(1, rows_of(x))))
+    fewer = max(settings.fitting.least_starts, round(settings.fitting.cold_documents / max(1, rows_of(x))))
     fits = static_fits(x, k, settings, rng, min(settings.cold_starts, fewer))
     candidates = (from_static(xs, fit, prior, settings, omega) for fit, prior in fits)
     return max(candidates, key=lambda c: c.bound)

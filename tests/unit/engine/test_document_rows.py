@@ -84,7 +84,7 @@ def test_every_document_has_one_row_with_what_it_got() -> None:
 
 def test_probabilities_have_the_temperature_of_the_slice_before(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = all_rows(run(years(SIZES), documents=True))
-    monkeypatch.setattr(tracker, "arrival_temperature", lambda result: 200.0 if result.prediction else np.nan)
+    monkeypatch.setattr(tracker, "arrival_temperature", lambda result, rules: 200.0 if result.prediction else np.nan)
     found = all_rows(run(years(SIZES), documents=True))
     np.testing.assert_array_equal(found.topic, plain.topic)
     np.testing.assert_array_equal(found.probability[:90], plain.probability[:90])  # the first slice predicts nothing
@@ -97,7 +97,7 @@ def test_nothing_is_kept_unless_it_is_wanted() -> None:
 
 
 def test_a_continued_run_keeps_the_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracker, "arrival_temperature", lambda result: 200.0 if result.prediction else np.nan)
+    monkeypatch.setattr(tracker, "arrival_temperature", lambda result, rules: 200.0 if result.prediction else np.nan)
     store = MemoryStore()
     begun = engine(OneByOne(years(SIZES)), store, documents=True)
     begun.run(stop=lambda: begun.documents > 120)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.online.settings import CalibrationSettings
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, stack
 from vmfstream.protocols import DocumentTopics, Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays, Decision
@@ -20,12 +21,6 @@ from vmfstream.stages import timed
 if TYPE_CHECKING:
     from vmfstream.online.partial_sums import PartialSums, SliceProgress
     from vmfstream.online.results import SliceResult, StepInfo, TrackedTopics
-
-MOST_DOCUMENTS = 500
-"""Most documents of a slice that the temperature is fitted to."""
-
-LEAST_DOCUMENTS = 20
-"""Fewest documents that the temperature is fitted to."""
 
 
 class TrackerModel:
@@ -146,7 +141,7 @@ class TrackerModel:
         return self._summary(self.state, result)
 
     def _summary(self, state: TrackState, result: SliceResult) -> SliceSummary:
-        temperature = arrival_temperature(result)
+        temperature = arrival_temperature(result, self.settings.calibration)
         if np.isfinite(temperature):
             self.temperature = temperature
         return SliceSummary(
@@ -283,10 +278,11 @@ def _isotropy(state: TrackState, result: SliceResult) -> NDArray[np.float64] | N
     return isotropies(parts, np.where(resp.any(axis=1), ids[resp.argmax(axis=1)], -1), result.filtered.ids)
 
 
-def arrival_temperature(result: SliceResult) -> float:
+def arrival_temperature(result: SliceResult, rules: CalibrationSettings) -> float:
     """Fit the softmax temperature to a slice: its documents' scores under the prediction, and their topics at its end.
 
-    Documents whose topic is new or gone do not count. NaN if nothing was predicted or too few documents are left.
+    Documents whose topic is new or gone do not count. NaN if nothing was predicted or too few documents are left, see
+    ``rules``.
     """
     from vmfstream.bayes.predictive import topic_densities
     from vmfstream.bayes.tempering import fitted_inverse_temperature
@@ -300,8 +296,8 @@ def arrival_temperature(result: SliceResult) -> float:
     k = len(result.filtered.ids)
     found = place[result.filtered.ids[result.resp[:, :k].argmax(axis=1)]]
     known = np.flatnonzero((found >= 0) & directed(x) & result.resp.any(axis=1))
-    if len(known) < LEAST_DOCUMENTS or len(ids) < 2:
+    if len(known) < rules.least_documents or len(ids) < 2:
         return float("nan")
-    rows = known[:: -(-len(known) // MOST_DOCUMENTS)]
+    rows = known[:: -(-len(known) // rules.most_documents)]
     scores = topic_densities(x[rows], belief.f, belief.gamma, belief.kappa) + belief.log_weights
     return 1.0 / fitted_inverse_temperature(scores, found[rows])
