@@ -231,6 +231,8 @@ class Server:
         app = create_app(run_file, _LOCAL if local else (), token)
         import waitress
 
+        from vmfstream.dashboards.page.connection import Connection
+
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             listening = socket.create_server((host, port), family=family)
@@ -242,6 +244,7 @@ class Server:
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         self._connections: dict[int, Any] = {}
         self._server = waitress.create_server(app.server, map=self._connections, sockets=[listening], **_LIMITS)
+        self._server.channel_class = Connection
         self._stopped = threading.Event()
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -30,6 +31,7 @@ from tests.unit.runfile.records import commit, epoch_report, slice_report, topic
 from tests.waiting import PATIENCE
 from vmfstream.dashboards import app as live
 from vmfstream.dashboards.app import Server, beside, create_app
+from vmfstream.dashboards.page import connection
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Slice
@@ -303,6 +305,47 @@ def test_half_requests_hold_no_threads_and_do_not_keep_the_server(kept: Path) ->
         assert b"Harbour Gazette" in urllib.request.urlopen(url, timeout=PATIENCE).read()
         assert threading.active_count() == before
     for one in half:
+        one.close()
+
+
+@pytest.mark.parametrize(("head", "drop"), [(b"GET / HTTP/1.1\r\nX: ", b"x"), (b"", b"\r\n")])
+def test_requests_that_never_end_do_not_shut_others_out(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, head: bytes, drop: bytes
+) -> None:
+    """One header that goes on for ever, or blank lines before a request: neither is silent."""
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setitem(live._LIMITS, "connection_limit", 10)
+    with served(kept) as url:
+        place = urlsplit(url)
+        endless = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(12)]
+        for one in endless:
+            one.sendall(head)
+        with socket.create_connection((place.hostname or "", place.port or 0)) as asking:
+            asking.sendall(b"GET /_dash-layout HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            asking.settimeout(0.1)
+            answer, began = b"", time.monotonic()
+            while not answer and time.monotonic() - began < PATIENCE:
+                for one in endless:
+                    with suppress(OSError):  # closed by the server
+                        one.sendall(drop)
+                with suppress(TimeoutError):
+                    answer = asking.recv(100)
+            assert answer.startswith(b"HTTP/1.1 200")
+    for one in endless:
+        one.close()
+
+
+def test_a_connection_with_whole_requests_stays_open(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 2.0)
+    with served(kept) as url:
+        one = http.client.HTTPConnection(urlsplit(url).netloc)
+        one.connect()
+        first = one.sock
+        for _ in range(6):
+            one.request("GET", "/_dash-layout")
+            assert one.getresponse().read()
+            assert one.sock is first
+            time.sleep(0.5)
         one.close()
 
 
