@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import clean
+from vmfstream.dashboards.page.calls import CALLS, is_call
 from vmfstream.dashboards.page.data import parts_of
 from vmfstream.dashboards.page.markup import NO_COASTS, hashed, page, waiting
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
@@ -101,16 +102,16 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
         + [dcc.Store(id=name) for name in ("newest", "want", "news", "ask", "answer")]
     )
 
-    @app.callback(Output("newest", "data"), Input("poll", "n_intervals"))
+    @app.callback(Output("newest", "data"), Input(*CALLS["newest"]))
     def newest(_: int | None) -> dict[str, Any]:
         return watch.poll()
 
-    @app.callback(Output("news", "data"), Input("want", "data"), prevent_initial_call=True)
+    @app.callback(Output("news", "data"), Input(*CALLS["news"]), prevent_initial_call=True)
     def news(_: object) -> str | None:
         state = watch.newest()
         return None if state is None else state.opening()[0]
 
-    @app.callback(Output("answer", "data"), Input("ask", "data"), prevent_initial_call=True)
+    @app.callback(Output("answer", "data"), Input(*CALLS["answer"]), prevent_initial_call=True)
     def answer(asked: dict[str, Any]) -> dict[str, Any]:
         return _answer(watch, asked)
 
@@ -124,6 +125,7 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     _serve_around(app.server, hosts, token, _HEADERS | {"Content-Security-Policy": policy})
+    _refuse_other_calls(app.server)
     _serve_documents(app.server, watch)
     return app
 
@@ -143,10 +145,27 @@ def _page(watch: RunFileWatch, scripts: str) -> str:
 
 def _answer(watch: RunFileWatch, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of some keys as JSON, null for those that do not exist."""
-    keys = [key for key in asked.get("keys", ()) if isinstance(key, str) and len(key) < 100][:_MOST_FIGURES]
-    state = watch.state(str(asked.get("stamp", "")))
+    keys = [key for key in asked["keys"] if isinstance(key, str) and len(key) < 100][:_MOST_FIGURES]
+    state = watch.state(asked["stamp"])
     figures = {key: None if state is None else state.figure(key) for key in keys}
-    return {"figures": figures, "id": asked.get("id")}
+    return {"figures": figures, "id": asked["id"]}
+
+
+def _refuse_other_calls(server: Any) -> None:
+    """Answer 400 to calls that the page does not make: Dash would end with an exception."""
+    import flask
+
+    @server.before_request
+    def whole_call() -> flask.Response | None:
+        if flask.request.method != "POST" or not flask.request.path.endswith("/_dash-update-component"):
+            return None
+        try:
+            body = flask.request.get_json(silent=True)
+        except RecursionError:  # lists in lists
+            body = None
+        if is_call(body):
+            return None
+        return flask.Response("This page makes no such call.", 400, mimetype="text/plain")
 
 
 def _serve_documents(server: Any, watch: RunFileWatch) -> None:

@@ -99,6 +99,74 @@ def test_figures_come_by_key(kept: Path) -> None:
     assert figure["arrays"]
 
 
+_NEWS = {
+    "output": "news.data",
+    "outputs": {"id": "news", "property": "data"},
+    "inputs": [{"id": "want", "property": "data", "value": 1}],
+    "changedPropIds": ["want.data"],
+}
+_ANSWER: dict[str, Any] = {
+    "output": "answer.data",
+    "outputs": {"id": "answer", "property": "data"},
+    "inputs": [{"id": "ask", "property": "data", "value": {"id": 1, "stamp": "", "keys": []}}],
+    "changedPropIds": ["ask.data"],
+}
+
+
+def _asking(value: object) -> dict[str, Any]:
+    return _ANSWER | {"inputs": [{"id": "ask", "property": "data", "value": value}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "null",
+        "5",
+        "[" * 100_000,
+        '{"keys":5}',
+        "\xff",
+        *(
+            json.dumps(one)
+            for one in (
+                [_NEWS],
+                _NEWS | {"output": "other.data"},
+                _NEWS | {"output": ["news.data"]},
+                _NEWS | {"outputs": [{"id": "news", "property": "data"}]},
+                _NEWS | {"outputs": {"id": ["news"], "property": "data"}},
+                _NEWS | {"outputs": {"id": "news", "property": 7}},
+                _NEWS | {"inputs": 5},
+                _NEWS | {"inputs": []},
+                _NEWS | {"inputs": [5]},
+                _NEWS | {"inputs": [[{"id": "want", "property": "data"}]]},
+                _NEWS | {"inputs": [{"id": {"a": 1}, "property": "data"}]},
+                _NEWS | {"changedPropIds": 5},
+                _NEWS | {"changedPropIds": [{}]},
+                _NEWS | {"state": [5]},
+                {name: value for name, value in _NEWS.items() if name != "inputs"},
+                _asking(None),
+                _asking([]),
+                _asking({"id": 1, "stamp": "", "keys": 5}),
+                _asking({"id": 1, "stamp": 5, "keys": []}),
+                _asking({"id": [], "stamp": "", "keys": []}),
+            )
+        ),
+    ],
+)
+def test_calls_that_are_none_are_refused(kept: Path, caplog: pytest.LogCaptureFixture, body: str) -> None:
+    client = create_app(kept).server.test_client()
+    for mimetype in ("application/json", "text/plain"):
+        answer = client.post("/_dash-update-component", data=body.encode("latin-1"), content_type=mimetype)
+        assert (answer.status_code, answer.text) == (400, "This page makes no such call.")
+    assert not caplog.records
+
+
+def test_calls_as_dash_makes_them_are_answered(kept: Path) -> None:
+    client = create_app(kept).server.test_client()
+    for call in (_NEWS, _ANSWER, {name: value for name, value in _NEWS.items() if name != "changedPropIds"}):
+        assert client.post("/_dash-update-component", json=call).status_code == 200
+
+
 def test_a_poll_opens_the_run_file_only_after_a_change(run_file: Path) -> None:
     watch = RunFileWatch(run_file)
     first = watch.poll()
