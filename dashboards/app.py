@@ -11,6 +11,7 @@ import hmac
 import logging
 import multiprocessing
 import os
+import re
 import secrets
 import signal
 import socket
@@ -198,7 +199,7 @@ def _serve_around(server: Any, hosts: tuple[str, ...], token: str, headers: Mapp
 
     @server.before_request
     def known_name() -> flask.Response | None:
-        name = flask.request.host.rpartition(":")[0] or flask.request.host
+        name = re.sub(r":\d*$", "", flask.request.host)
         if hosts and name.strip("[]") not in hosts:
             return flask.Response("This server answers under its own name only.", 403, mimetype="text/plain")
         return None

@@ -79,9 +79,9 @@ def test_nothing_but_this_machine_is_named(kept: Path) -> None:
 
 def test_strange_names_are_refused(kept: Path) -> None:
     client = create_app(kept, ("127.0.0.1", "localhost", "::1")).server.test_client()
-    for host in ("127.0.0.1:8050", "localhost:8050", "[::1]:8050", "localhost"):
+    for host in ("127.0.0.1:8050", "localhost:8050", "[::1]:8050", "localhost", "[::1]"):
         assert client.get("/", headers={"Host": host}).status_code == 200
-    for host in ("evil.example", "127.0.0.1.evil.example:8050"):
+    for host in ("evil.example", "127.0.0.1.evil.example:8050", "[::2]", "evil.example:[::1]"):
         assert client.get("/", headers={"Host": host}).status_code == 403
 
 
