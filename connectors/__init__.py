@@ -38,7 +38,10 @@ def open_file(path: str | Path, **options: Any) -> Source:
 
 
 def _open_file(url: str, **options: Any) -> Source:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # whose message may quote a password
+        raise InputError(f"expected file:///folder/name, got {url}") from None
     if parts.netloc not in ("", "localhost"):
         raise InputError(f"{url} names the computer {parts.netloc!r}; write file:///folder/name for a file on this one")
     return open_file(unquote(parts.path), **options)

@@ -8,9 +8,15 @@ _SCHEME = r"[A-Za-z][\w+.-]+:[/\\]*"
 _SECRETS = (
     (re.compile(rf"(?![^\s@'\"]*\*@)({_SCHEME})?[^\s@'\"/\\]*:[^\s@'\"]*@"), r"\1***@"),
     (re.compile(rf"({_SCHEME}(?<=[/\\])(?:[^\s/'\"]*,)?[^\s/,:'\"\[]*):(?!\d+(?:[,/'\"\s]|$))[^\s/,'\"]+"), r"\1:***"),
-    (re.compile(rf"({_SCHEME}(?<=[/\\])[^\s?#'\"]*)[?#][^\s'\"]*"), r"\1?***"),
+    (re.compile(rf"({_SCHEME}(?<=[/\\])(?:[^\s/'\"]*,)?\[)(?![\da-fA-F:.]+(?:%\w+)?\])[^\s\]'\"]*\]"), r"\1***]"),
+    (re.compile(rf"({_SCHEME}(?<=[/\\])[^\s?#;&='\"]*)([?#]|[;&=](?=[^\s'\"]))[^\s'\"]*"), r"\1\2***"),
+    (re.compile(r"((?:password|passphrase|secret|\btoken)\s*=\s*)(?:\"[^\"]*\"|'[^']*'|[^\s'\"]+)", re.I), r"\1***"),
 )
-"""Where secrets stand in an address: users with passwords, ports that are no numbers, queries and fragments."""
+"""Where secrets stand in an address: users with passwords, ports that are no numbers, brackets without an IP address,
+queries and fragments, also those that begin with another mark; and what is given to a password."""
+
+_ENCODED = re.compile("%(?:25)*(3A|40|2F|3F|23|26|3B|3D)", re.I)
+"""Marks of addresses, percent-encoded once or more."""
 
 
 def without_secrets(text: str) -> str:
@@ -23,6 +29,13 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("no answer from kafka://host:9092/topic")
     'no answer from kafka://host:9092/topic'
     """
+    masked = _masked(text)
+    decoded = _ENCODED.sub(lambda mark: chr(int(mark[1], 16)), masked)
+    found = _masked(decoded)
+    return masked if found == decoded else found
+
+
+def _masked(text: str) -> str:
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text

@@ -99,16 +99,20 @@ def parse_address(url: str) -> TopicAddress:
         If a host or topic is missing, a topic's name cannot be one, or the URL holds a password, which would be stored
         in the run file and shown in lists of processes.
     """
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
+    expected = "expected kafka://host:9092/topic, or several hosts and topics with commas"
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # whose message may quote a password
+        raise InputError(f"{expected}; the host of the given one is no name and no address") from None
+    if "@" in unquote(parts.netloc):
         raise InputError(
             "a kafka:// URL must not hold a user or a password: put them into the file of --config "
             f"or into {PREFIX}SASL_PLAIN_USERNAME and {PREFIX}SASL_PLAIN_PASSWORD"
         )
-    servers = tuple(_server(name.strip(), url) for name in parts.netloc.split(",") if name.strip())
+    servers = tuple(_server(name.strip(), _shown(url)) for name in parts.netloc.split(",") if name.strip())
     topics = tuple(dict.fromkeys(unquote(name) for name in parts.path.strip("/").split(",") if name))
     if parts.scheme.lower() != "kafka" or not servers or not topics or parts.query or parts.fragment:
-        raise InputError(f"expected kafka://host:9092/topic, or several hosts and topics with commas, got {url}")
+        raise InputError(f"{expected}, got {_shown(url)}")
     for topic in topics:
         check_topic(topic)
     return TopicAddress(servers, topics)
@@ -117,8 +121,13 @@ def parse_address(url: str) -> TopicAddress:
 def check_topic(name: str) -> str:
     """Return the name of a topic unchanged; InputError if Kafka does not allow it."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
-        raise InputError(f"a topic's name consists of letters, digits, '.', '_' and '-', got {name!r}")
+        raise InputError(f"a topic's name consists of letters, digits, '.', '_' and '-', got {_shown(name)!r}")
     return name
+
+
+def _shown(given: str) -> str:
+    """Return what may be shown of an address or a topic's name: from a mark of options or a blank on nothing is."""
+    return re.sub(r"([\s;&?#=%]).+", r"\1***", given.strip(), flags=re.DOTALL)
 
 
 def read_options(file: str | Path | None = None, environment: Mapping[str, str] | None = None) -> ClientOptions:
@@ -155,13 +164,16 @@ def read_options(file: str | Path | None = None, environment: Mapping[str, str] 
 
 
 def _server(name: str, url: str) -> str:
+    """Check a host with or without a port; ``url`` is shown."""
     host, colon, port = name.rpartition(":")
     if not colon or name.endswith("]"):
-        return f"{name}:9092"
+        host, port = name, "9092"
+    if not re.fullmatch(r"[\w.-]*|\[[\da-fA-F:.]+(%\w+)?\]", host):
+        raise InputError(f"expected hosts as letters, digits, '.', '_' and '-', or an IP address, got another in {url}")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         given = repr(port) if port.isdecimal() else "something else"  # which may be a password
         raise InputError(f"expected a port from 1 to 65535 after {host or 'a host'}, got {given}, in {url}")
-    return name
+    return f"{host}:{port}"
 
 
 def _from_file(path: Path) -> Mapping[str, Any]:

@@ -71,7 +71,7 @@ class SchemaRegistry:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
         except ValueError:
-            host = port = None
+            parts, host, port = urlsplit(""), None, None
         if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
             raise InputError(f"--schema-registry: expected http://host:8081 or https://user:password@host, got {url}")
         host = f"[{host}]" if ":" in host else host

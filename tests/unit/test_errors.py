@@ -28,6 +28,19 @@ MISTYPED = [
     "me:hidden@h:9092/t",
     "kafka//me:hidden@h/t",
     "kafka://h,me:hidden@g/t",
+    "kafka://me%3Ahidden%40h/t",
+    "kafka://me%253ahidden%2540h/t",
+    "kafka://me:hidden%40h:9092/t",
+    "kafka://h:9092/t;password=hidden",
+    "kafka://h:9092/t&password=hidden",
+    "kafka://h:9092/t;hidden",
+    "kafka://h:9092/t%3Fhidden",
+    'kafka://h:9092/t?sasl.jaas.config=x password="hidden"',
+    "kafka://h:9092/t?sasl.jaas.config=x password = 'hidden and hidden'",
+    "kafka://[hidden]:9092/t",
+    "kafka://[::1]:9092,[hidden]/t",
+    "file://[hidden]/t",
+    "kafka://token=hidden/t",
 ]
 
 
@@ -50,6 +63,10 @@ def test_no_secret_is_repeated(use: Callable[[str], object], url: str) -> None:
         "no file C:\\data\\x.csv",
         "got 2021-03-31T12:00:00+02:00 by me@home",
         "kafka://h:99999/t",
+        "kafka://[fe80::1%eth0]:9092/t",
+        "kafka://h:9092/t; write another topic & go on",
+        "no file a%3Ab.csv",
+        "load(path, tokeniser=mine)",
     ],
 )
 def test_other_texts_are_left_alone(text: str) -> None:

@@ -21,6 +21,7 @@ from vmfstream.errors import InputError
         ("kafka://a:1,b:2/t,u,t", TopicAddress(("a:1", "b:2"), ("t", "u"))),
         ("kafka://[::1]:9093/t.x_y-z", TopicAddress(("[::1]:9093",), ("t.x_y-z",))),
         ("kafka://[::1]/t", TopicAddress(("[::1]:9092",), ("t",))),
+        ("kafka://broker_1.größe-2/t", TopicAddress(("broker_1.größe-2:9092",), ("t",))),
     ],
 )
 def test_addresses(url: str, address: TopicAddress) -> None:
@@ -37,6 +38,13 @@ def test_addresses(url: str, address: TopicAddress) -> None:
         ("kafka://h:hidden/t", "expected a port from 1 to 65535 after h, got something else"),
         ("kafka://h:99999/t", "expected a port from 1 to 65535 after h, got '99999', in kafka://h:99999/t"),
         ("kafka://h/a%20b", "letters, digits"),
+        ("kafka://h/t;hidden", r"letters, digits, .*, got 't;\*\*\*'$"),
+        ("kafka://h/t%253Bhidden", r"letters, digits, .*, got 't%\*\*\*'$"),
+        ("kafka://h/t?x=1 hidden", r"got kafka://h/t\?\*\*\*$"),
+        ("kafka://token=hidden/t", "expected hosts as letters, digits"),
+        ("kafka://h%20hidden/t", "expected hosts as letters, digits"),
+        ("kafka://[hidden]:9092/t", "the host of the given one is no name"),
+        ("kafka://me%3Ahidden%40h/t", "must not hold a user or a password"),
         ("kafka://h/..", "letters, digits"),
         ("kafka://me:hidden@h/t", "must not hold a user or a password"),
     ],

@@ -280,6 +280,7 @@ def test_a_registry_that_refuses_or_is_none_is_told_without_the_password(stub: S
         "http:/u:secret@h",
         "http://u:secret@h?x=secret",
         "http://u:1@h:secret",
+        "http://[secret]:8081",
         "secret",
     ):
         with pytest.raises(InputError, match="--schema-registry: expected http://host:8081") as said:
