@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vmfstream.cli.diagnosis import EARLY_SLICES, counted, told_of_short_slices, told_of_slices
-from vmfstream.cli.logs import ProgressLog, tell, tell_error
+from vmfstream.cli.logs import ProgressLog, for_terminal, tell, tell_error
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _told_at_the_end(run_file: Path, finished: bool, most_late: float, most_reje
         told = [*(told_of_slices(reader) if finished else ()), *told_of_input(reader)]
         counts = reader.counts()
     for line in told:
-        typer.echo(line)
+        typer.echo(for_terminal(line))
     wrong = []
     if counts.late_share > most_late:
         wrong.append(f"{counts.late_share:.1%} of the documents were late, more than --max-late {most_late:g}")

@@ -76,12 +76,23 @@ def start_logging(verbose: bool, log_format: str = "text") -> None:
         logging.getLogger(library).addHandler(logging.NullHandler())
 
 
+def for_terminal(text: str) -> str:
+    """Return a text without the control characters of strangers' titles and labels, which a terminal would obey.
+
+    Examples
+    --------
+    >>> for_terminal("week \\x1b[31m7")
+    'week  [31m7'
+    """
+    return "".join(one if one.isprintable() or one == "\n" else " " for one in text)
+
+
 def tell(text: str) -> None:
     """Write a line about the command to standard error, in the format of the log."""
     if _as_json():
         progress.info("%s", text)
     else:
-        typer.echo(text, err=True)
+        typer.echo(for_terminal(text), err=True)
 
 
 def tell_error(text: str) -> None:
@@ -89,7 +100,7 @@ def tell_error(text: str) -> None:
     if _as_json():
         log.error("%s", text)
     else:
-        typer.secho(f"vmfstream: {text}", err=True, fg=typer.colors.RED)
+        typer.secho(f"vmfstream: {for_terminal(text)}", err=True, fg=typer.colors.RED)
 
 
 def _as_json() -> bool:

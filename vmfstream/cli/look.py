@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import typer
 
 from vmfstream.cli.console import check_outputs, write_page
-from vmfstream.cli.logs import start_logging
+from vmfstream.cli.logs import for_terminal, start_logging
 from vmfstream.cli.options import (
     Config,
     Host,
@@ -208,7 +208,7 @@ def show(
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
     for line in () if as_json else told:
-        typer.echo(line, err=True)
+        typer.echo(for_terminal(line), err=True)
 
 
 def documents(
@@ -394,7 +394,7 @@ def doctor(
     for check in chain.from_iterable(checks):
         failed |= not check.good
         mark = typer.style("ok  ", fg=typer.colors.GREEN) if check.good else typer.style("FAIL", fg=typer.colors.RED)
-        typer.echo(f"{mark} {check.what}: {check.found}")
+        typer.echo(f"{mark} {for_terminal(f'{check.what}: {check.found}')}")
     if failed:
         raise typer.Exit(1)
 

@@ -116,6 +116,7 @@ def _report(reader: Reader, run_file: Path, since: str | None, top: int) -> Repo
     if not len(slices.slice):
         raise InputError(f"{run_file}: no slice is closed yet")
     begin = _slice_since(since, slices, labels)
+    labels = {index: _plain(label) for index, label in labels.items()}
     frame, events = reader.stories(), reader.story_events()
     frame = kept(frame, np.lexsort((frame.story, -frame.size)))
     recent = events.slice >= begin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.unit.engine.documents import years
+from vmfstream.cli import main
 from vmfstream.cli.report import Report, ReportedStory, as_html, as_markdown, report, report_of
 from vmfstream.cli.topic_table import newest_stories
 from vmfstream.connectors.codecs import FieldCodec
@@ -45,6 +47,44 @@ def followed(path: Path, counts: dict[str, dict[int, int]] = COUNTS, fillers: in
         MemorySource(items), FieldCodec(), RunFile(path), RunSettings(title="News", topics=3, threads=1, slices=slices)
     )
     return path
+
+
+OBEYED = "\x1b]0;title\x07\x9b31m\u202e"
+"""What terminals obey: a title, a colour, text from right to left."""
+
+
+@pytest.fixture
+def disturbed(run_file: Path, tmp_path: Path) -> Path:
+    """Return a run file of a stranger, all of whose texts begin with what terminals obey."""
+    path = Path(shutil.copy(run_file, tmp_path / "run.duckdb"))
+    with duckdb.connect(path) as connection:
+        columns = connection.execute(
+            "select table_name, column_name from duckdb_columns() where data_type = 'VARCHAR' and not internal "
+            "and table_name in ('slice', 'event', 'story_word', 'story_document', 'filtered_word', 'word', 'rejected')"
+        ).fetchall()
+        for table, column in columns:
+            connection.execute(f"update {table} set {column} = ? || {column}", [OBEYED])
+        connection.execute("update meta set value = ? || value where key in ('title', 'version', 'source')", [OBEYED])
+    return path
+
+
+@pytest.mark.parametrize("command", ["report", "report --since 2001", "doctor", "show", "show --at 1999"])
+def test_terminals_obey_no_text_of_a_stranger(
+    disturbed: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, *options = command.split()
+    monkeypatch.setattr("sys.argv", ["vmfstream", name, str(disturbed), *options])
+    with pytest.raises(SystemExit):
+        main()
+    printed = "".join(capsys.readouterr())
+    assert "title" in printed
+    assert not set("\x1b\x07\x9b\u202e") & set(printed)
+
+
+@pytest.mark.parametrize("form", [as_markdown, as_html])
+def test_reports_hold_no_marks_of_terminals(disturbed: Path, form: Callable[[Report], str]) -> None:
+    written = form(report_of(disturbed, "2001"))
+    assert not set("\x1b\x07\x9b\u202e") & set(written)
 
 
 @pytest.fixture(scope="module")
