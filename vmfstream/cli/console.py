@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,8 @@ class StopSignal:
 
 _UNWRAPPED = 100_000  # characters of a line that is never broken
 
+_DRAFT = ".4194304.part"  # what is longest behind the name of a file while it is written
+
 WRONG_INPUT = 3
 """Exit code of a finished run with more late or rejected documents than it was allowed."""
 
@@ -65,12 +67,21 @@ def check_outputs(outputs: Mapping[str, Path | None]) -> None:
     for name, path in outputs.items():
         if path is None:
             continue
-        if path.is_dir():
-            raise InputError(f"{name}: expected a file, {path} is a folder")
-        if not path.parent.is_dir():
-            raise InputError(f"{name}: the folder {path.parent} does not exist; create it, or choose another path")
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise InputError(f"{name}: no permission to write {path}")
+        try:
+            _check_output(name, path)
+        except OSError as error:
+            raise InputError(f"{name}: cannot write {path}: {error.strerror}") from error
+
+
+def _check_output(name: str, path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{name}: expected a file, {path} is a folder")
+    with suppress(FileNotFoundError, NotADirectoryError):
+        path.with_name(path.name + _DRAFT).lstat()  # fails if the name is too long
+    if not path.parent.is_dir():
+        raise InputError(f"{name}: the folder {path.parent} does not exist; create it, or choose another path")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{name}: no permission to write {path}")
 
 
 def conclude(

@@ -101,14 +101,21 @@ def demo(
     """
     from vmfstream.replay.planted.stream import PlantedStream
     from vmfstream.replay.run import replay_planted
+    from vmfstream.runfile.connection import check_name
     from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose)
-    if out.is_file():
-        raise InputError(f"{out} is a file; --out names a folder for the page and the run file")
-    out.mkdir(parents=True, exist_ok=True)
     run_file, page = out / "planted.duckdb", out / "planted.html"
-    run_file.unlink(missing_ok=True)
+    check_name(run_file.resolve())
+    try:
+        if out.is_file():
+            raise InputError(f"{out} is a file; --out names a folder for the page and the run file")
+        out.mkdir(parents=True, exist_ok=True)
+        run_file.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: cannot write into the folder {out}: {error.strerror}; choose another") from error
+    for path in (run_file, page):
+        check_outputs({"--out": path})
     with progress("planted newswire", PlantedStream().total) as (observe, stop):
         result = replay_planted(RunFile(run_file), topics=topics, seed=seed, observe=observe, stop=stop)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"

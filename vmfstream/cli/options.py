@@ -458,8 +458,17 @@ ExecutorOption = Annotated[
 
 
 def run_file_of(out: Path | None, source: str) -> Path:
-    """Return ``out``, or a file in this folder that is named after the source: run.duckdb for standard input."""
+    """Return ``out``, or a file in this folder that is named after the source: run.duckdb for standard input.
+
+    Raises
+    ------
+    InputError
+        If DuckDB cannot open a file of the name ``out``.
+    """
+    from vmfstream.runfile.connection import check_name
+
     if out is not None:
+        check_name(out.expanduser().resolve())
         return out
     from vmfstream.connectors.files import ENDINGS
     from vmfstream.folders import source_name

@@ -56,8 +56,11 @@ def write_model(parts: ModelParts, path: Path) -> None:
     InputError
         If there is something already, or the path cannot be written.
     """
-    if path.exists():
-        raise InputError(f"{path} exists already; a model is written into a new file or folder")
+    try:
+        if path.exists():
+            raise InputError(f"{path} exists already; a model is written into a new file or folder")
+    except OSError as error:  # a name that is too long
+        raise InputError(f"cannot write the model {path}: {error.strerror}") from error
     head = {"format": FORMAT, "version": VERSION, "made_by": f"vmfstream {__version__}"} | parts.about
     files: dict[str, bytes] = {_ABOUT: json.dumps(head, ensure_ascii=False, indent=1).encode()}
     for name, array in parts.arrays.items():

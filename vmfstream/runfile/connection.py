@@ -16,7 +16,7 @@ from typing import BinaryIO
 import duckdb
 
 from vmfstream.errors import InputError, StoreLocked
-from vmfstream.folders import sync_folder
+from vmfstream.folders import printable, sync_folder
 from vmfstream.runfile.lease import inaccessible, lease
 from vmfstream.runfile.rollback import cut_off, journal_of, keep, remove, settle
 
@@ -240,7 +240,18 @@ def _check_path(path: Path) -> None:
         raise inaccessible(path, error) from error
 
 
+def check_name(path: Path) -> None:
+    """Raise InputError if DuckDB cannot open a file of this name; ``path`` is resolved."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"the run file {printable(str(path))} cannot be opened: its name, or a folder's, is no UTF-8; rename it"
+        ) from None
+
+
 def _check_folder(path: Path) -> None:
+    check_name(path)
     try:
         if path.is_dir():
             raise InputError(f"the run file must be a file, {path} is a folder")

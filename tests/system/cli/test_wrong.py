@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -248,7 +249,9 @@ def test_outputs_are_checked_before_the_first_document(
     run: Run, good: Path, tmp_path: Path, command: str, option: str
 ) -> None:
     outputs = {"--out": tmp_path / "run.duckdb", "--html": tmp_path / "page.html"}
-    for wrong, message in ((tmp_path / "none" / "x", "does not exist; create it"), (tmp_path, "is a folder")):
+    wrongs = [(tmp_path / "none" / "x", "does not exist; create it"), (tmp_path, "is a folder")]
+    wrongs += [(tmp_path / ("x" * length), "File name too long") for length in (256, 250)]  # with the draft's ending
+    for wrong, message in wrongs:
         given = [part for pair in (outputs | {option: wrong}).items() for part in pair]
         code, out, err = run(command, good, *COMMAND, *given)
         assert code == 1
@@ -256,6 +259,33 @@ def test_outputs_are_checked_before_the_first_document(
         assert message in err
         assert out == ""
         assert not (tmp_path / "run.duckdb").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_a_run_file_needs_a_name_in_utf_8(run: Run, good: Path, tmp_path: Path, command: str) -> None:
+    strange = os.fsdecode(b"a\xff.duckdb")
+    code, out, err = run(command, good, *COMMAND, "--out", tmp_path / strange)
+    assert (code, out) == (1, "")
+    assert "a\N{REPLACEMENT CHARACTER}.duckdb cannot be opened: its name, or a folder's, is no UTF-8" in err
+    assert [one.name for one in tmp_path.iterdir()] == [good.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("/proc/demo", "cannot write into the folder /proc/demo: "),
+        ("x" * 256, "File name too long"),
+        ("good.jsonl/demo", "Not a directory"),
+        ("good.jsonl", "good.jsonl is a file"),
+        (os.fsdecode(b"a\xff"), "is no UTF-8"),
+    ],
+    ids=["no right", "long", "below a file", "file", "no UTF-8"],
+)
+def test_the_demo_needs_a_folder_to_write_into(run: Run, good: Path, name: str, says: str) -> None:
+    code, out, err = run("demo", "--out", good.parent / name)
+    assert (code, out) == (1, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
 
 
 def test_a_wrong_language_leaves_no_run_file(run: Run, good: Path, tmp_path: Path) -> None:

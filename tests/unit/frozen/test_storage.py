@@ -44,6 +44,8 @@ def test_what_is_written_is_read(model: FrozenModel, tmp_path: Path, name: str) 
     assert again.topics == model.topics
     assert (again.title, again.slice) == (model.title, model.slice)
     assert not list(tmp_path.glob("*.part"))
+    with pytest.raises(InputError, match=r"cannot write the model .*: File name too long"):
+        model.save(tmp_path / ("x" * 256))
     with pytest.raises(InputError, match="exists already"):
         model.save(tmp_path / name)
 

@@ -148,6 +148,7 @@ def test_says_what_is_no_run_file(tmp_path: Path, opened: type[RunFile] | type[R
         (tmp_path / "no" / "run.duckdb", "folder of the run file does not exist"),
         (text / "run.duckdb", "folder of the run file does not exist"),
         (tmp_path / ("x" * 300), "File name too long"),
+        (tmp_path / os.fsdecode(b"a\xff"), "is no UTF-8; rename it"),
     ]:
         with pytest.raises(InputError, match=says):
             opened(path)
