@@ -24,6 +24,8 @@ PRIVATE = {
                                      ("directional/simd", "directional/intrinsics", "text/ascii_scan")}),
     "kafka-python": (r"\b_producer\._|\b_consumer\._", {"connectors/kafka/publisher.py"}),
     "duckdb": (r"_HEADERS = 3|b\"DUCK\"", {"vmfstream/runfile/rollback.py", "vmfstream/runfile/connection.py"}),
+    "waitress": (r"HTTPChannel|wasyncore|task_dispatcher", {"dashboards/app.py", "dashboards/page/connection.py"}),
+    "dash": (r"_dash-update-component", {"dashboards/app.py"}),
 }  # fmt: skip
 """Where libraries are used below their documented functions: a pattern, and the files that may hold it."""
 
@@ -36,7 +38,8 @@ PUBLISHED = {
 
 def requirements() -> dict[str, Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return {one.name: one for one in map(Requirement, project["dependencies"])}
+    named = [*project["optional-dependencies"]["dash"], *project["dependencies"]]
+    return {one.name: one for one in map(Requirement, named)}
 
 
 @pytest.mark.parametrize("name", PRIVATE)
