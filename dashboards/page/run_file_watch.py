@@ -99,6 +99,7 @@ class RunFileCopy:
                     packed = table.with_references(self.drawings.figure(key))
                     self._texts[key] = for_json({"arrays": table.entries, "figure": packed})
                 except KeyError:
+                    self._turns.pop(key, None)  # what is no figure is not kept, however often it is asked for
                     return None
             return self._texts[key]
 

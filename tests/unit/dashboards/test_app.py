@@ -167,6 +167,14 @@ def test_calls_as_dash_makes_them_are_answered(kept: Path) -> None:
         assert client.post("/_dash-update-component", json=call).status_code == 200
 
 
+def test_figures_that_do_not_exist_are_not_kept(kept: Path) -> None:
+    copy = RunFileWatch(kept).newest()
+    assert copy is not None
+    for number in range(50):
+        assert copy.figure(f"river/none/{number}") is None
+    assert not copy._turns
+
+
 def test_a_poll_opens_the_run_file_only_after_a_change(run_file: Path) -> None:
     watch = RunFileWatch(run_file)
     first = watch.poll()
