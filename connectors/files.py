@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vmfstream.connectors.codecs import SURPLUS
+from vmfstream.connectors.codecs import SURPLUS, refused
 from vmfstream.connectors.column_files import count_rows, read_rows, sheet_rows
 from vmfstream.connectors.file_text import checked_encoding, delimiter_of, utf8_chunks
 from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
@@ -22,6 +22,7 @@ from vmfstream.folders import printable
 from vmfstream.records import Message, Position
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+_RECORD_LINES = 1_000_000  # of a table: they are held until the record ends
 
 MessageStream: TypeAlias = Generator[Message, None, None]
 
@@ -198,16 +199,23 @@ def _table(source: FileSource, start: int) -> MessageStream:
     cells = _Cells(source)
     lines = iter(cells)
     first = next(lines, "")
-    records = csv.reader(chain([first], lines), delimiter=source.delimiter or delimiter_of(first))
-    header = next(records, [])
+    delimiter = source.delimiter or delimiter_of(first)
+    header = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
+    if cells.unclosed is not None:
+        raise InputError(f"{source.path}: expected a header, but {cells.unclosed}")
+    cells.record_ends()
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise InputError(f"{source.path}: expected a header of different names, found {', '.join(twice)} twice")
+    # the second reader gets the lines behind a quoted field that is never closed, else none
+    records = chain(csv.reader(lines, delimiter=delimiter), csv.reader(cells, delimiter=delimiter))
     for offset, record in enumerate(records):
-        line = cells.record_ends()
+        unclosed, begin, line = cells.unclosed, cells.begin, cells.record_ends()
         if offset < start:
             continue
-        if line is not None:
+        if unclosed is not None:
+            yield Message(source.part, offset, refused(unclosed, begin), _moment(source, offset))
+        elif line is not None:
             yield Message(source.part, offset, line.value, _moment(source, offset), line.oversized)
         elif record:
             row: dict[str, Any] = dict(zip(header, record, strict=False))
@@ -297,27 +305,53 @@ def _numbered(source: FileSource, start: int) -> Iterator[tuple[int, Line]]:
 
 
 class _Cells:
-    """Lines for the csv module, which joins quoted lines to one record; bounds the size of a record."""
+    """Lines for the csv module, which joins quoted lines to one record; bounds the size of a record.
+
+    Attributes
+    ----------
+    unclosed : what is wrong with the record, if a quoted field of it is never closed. The lines behind the one in which
+        the field begins can be iterated once more then.
+    """
 
     def __init__(self, source: FileSource) -> None:
         self._lines = _lines(source)
         self._limit = source.max_line_bytes
+        self._number = 0
         self._size = 0
-        self._refused: Line | None = None
+        self._record: list[Line] = []
+        self.unclosed: str | None = None
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
+            self._number += 1
+            self._record.append(line)
             if line.oversized is not None:
-                self._refused = line
                 yield "\n"
                 continue
             self._size += len(line.value)
-            if self._size > self._limit:
-                raise csv.Error(f"a record has more than {self._limit:,} bytes; is a quotation mark never closed?")
+            for size, limit, unit in (self._size, self._limit, "bytes"), (len(self._record), _RECORD_LINES, "lines"):
+                if size > limit:
+                    raise csv.Error(f"a record has more than {limit:,} {unit}; is a quotation mark never closed?")
             # bytes that are not UTF-8 stay recognisable: the codec rejects the row that holds them
             yield line.value.decode("utf-8", "surrogateescape") + "\n"
+        if self._record:
+            self._leave_open()
+
+    def _leave_open(self) -> None:
+        # behind the mark that opens the field, marks stand in pairs only
+        odd = [b'"' in line.value.replace(b'""', b"") and line.oversized is None for line in self._record]
+        behind = len(odd) - odd[::-1].index(True)
+        self._number -= len(odd) - behind
+        self._lines = iter(self._record[behind:])
+        self.unclosed = f"the quoted field that begins in line {self._number} is never closed"
+
+    @property
+    def begin(self) -> bytes:
+        """First line of the record."""
+        return self._record[0].value
 
     def record_ends(self) -> Line | None:
         """Begin a new record; return the too long line of the record that ends, if it had one."""
-        refused, self._refused, self._size = self._refused, None, 0
+        refused = next((line for line in reversed(self._record) if line.oversized is not None), None)
+        self._record, self._size, self.unclosed = [], 0, None
         return refused

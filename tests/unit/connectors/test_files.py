@@ -240,6 +240,32 @@ def test_csv_with_a_quotation_mark_that_never_ends(tmp_path: Path) -> None:
         source.poll(10, 0.0)
 
 
+def test_csv_whose_last_quotation_mark_is_never_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = '2001,"two\nlines"\n2002,"a\nb","c ""x""\n2003,more ""y""\n\n2004,' + "z" * 2000 + "\n2005,last\n"
+    (tmp_path / "a.csv").write_text("time,text\n" + rows)
+    source = open_source(tmp_path / "a.csv", max_line_bytes=1000)
+    messages = drain(source)
+    decoded = [FieldCodec().decode(message) for message in messages]
+    told = [(d.offset, d.reason, d.excerpt[:7]) for d in decoded if isinstance(d, Rejected)]
+    assert told == [
+        (1, "the quoted field that begins in line 5 is never closed", '2002,"a'),
+        (4, "too long: line 5 has 2,005 bytes", "2004,zz"),
+    ]
+    assert [(d.offset, d.text) for d in decoded if isinstance(d, Document)] == [
+        (0, "two\nlines"),
+        (2, 'more ""y""'),
+        (5, "last"),
+    ]
+    source.seek({"a.csv": 2})
+    assert [message.offset for message in drain(source)] == [2, 4, 5]
+    (tmp_path / "b.csv").write_text('time,"text\n' + rows.replace('"', ""))
+    with pytest.raises(InputError, match=r"expected a header, but the quoted field that begins in line 1 is never"):
+        drain(open_source(tmp_path / "b.csv"))
+    monkeypatch.setattr("vmfstream.connectors.files._RECORD_LINES", 3)
+    with pytest.raises(InputError, match="after row 1: a record has more than 3 lines; is a quotation mark"):
+        drain(open_source(tmp_path / "a.csv"))
+
+
 def test_parquet_times_need_no_other_library(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'Asia/Tokyo'")
