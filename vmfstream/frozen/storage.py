@@ -20,10 +20,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from vmfstream import __version__
-from vmfstream.engine.loop.saved_state import Rule, check_arrays, rules_of
+from vmfstream.engine.loop.saved_state import COLDEST, LONG, WARMEST, Rule, check_arrays, rules_of
 from vmfstream.errors import FormatVersion, InputError
 from vmfstream.folders import sync_folder, write_file, write_synced
 from vmfstream.frozen.parts import ModelParts
+from vmfstream.mixtures.columns import column_norms
 from vmfstream.records import Arrays
 from vmfstream.stories.settings import StorySettings
 
@@ -35,6 +36,7 @@ VERSION = 1
 
 _ABOUT = "model.json"
 _MOST_BYTES = 2**32  # of a model in memory
+_ROUNDING = 0.01  # of the lengths of topics: scores hold for cosines up to 1, and a little beyond
 
 
 def is_model(path: Path) -> bool:
@@ -210,11 +212,11 @@ _BESIDE: _Spec = {"stories.mixture.beside": ("float32", 2), "stories.mixture.bes
 
 _RULES = {
     "topics.ids": Rule("i", ("topics",), low=0),
-    "topics.f": Rule("f", ("dimension", "topics"), low=-np.inf),
-    "topics.gamma": Rule("f", ("topics",), low=0.0),
-    "topics.log_weights": Rule("f", ("topics",), low=-np.inf),
-    "topics.anchor": Rule("f", ("dimension",), low=-np.inf),
-    "topics.scalars": Rule("f", (3,), low=-1.0),
+    "topics.f": Rule("f", ("dimension", "topics"), low=-LONG, high=LONG),
+    "topics.gamma": Rule("f", ("topics",), low=0.0, high=LONG),
+    "topics.log_weights": Rule("f", ("topics",), low=-1e3, high=1.0),
+    "topics.anchor": Rule("f", ("dimension",), low=-LONG, high=LONG),
+    "topics.scalars": Rule("f", (3,), low=-1.0, high=LONG),
     "stories.settings": Rule("f", ("stories.numbers",)),
     "stories.weights.df": Rule("i", ("stories.columns",), low=0),
 }
@@ -250,8 +252,10 @@ def _unlike(about: dict[str, Any], arrays: Arrays) -> Iterator[str]:
         yield f"topics.f: expected two words or more and a topic, got {arrays['topics.f'].shape}"
     if [topic["topic"] for topic in about["topics"]] != arrays["topics.ids"].tolist():
         yield "topics.ids: expected the numbers of the topics in model.json, got others"
+    if not np.allclose(arrays["topics.gamma"], column_norms(arrays["topics.f"]), rtol=_ROUNDING, atol=_ROUNDING):
+        yield "topics.gamma: expected the lengths of the columns of topics.f, got other numbers"
     kappa, lowest, temperature = arrays["topics.scalars"].tolist()
-    if not (kappa > 0.0 and lowest <= 0.0 and temperature > 0.0):
+    if not (kappa > 0.0 and lowest <= 0.0 and COLDEST <= temperature < WARMEST):
         yield "topics.scalars: expected a concentration, a lowest cosine and a temperature, got other numbers"
     words = _words_in(arrays)
     if words is not None:

@@ -15,6 +15,9 @@ AUTO: Literal["auto"] = "auto"
 COMPONENTS = ("vmf", "cauchy")
 """Distributions of stories: von Mises-Fisher and spherical Cauchy."""
 
+_LEAST, _MOST = 1e-100, 1e18
+"""Bounds of numbers by which formulas stay finite and whole numbers have room."""
+
 
 @dataclass(frozen=True, slots=True)
 class StorySettings:
@@ -109,13 +112,17 @@ class StorySettings:
         """
         grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, 20, len(fields(cls))) else [0.0]
         positive, flags = given[:6] + given[7:19], given[6:7] + given[19:]
-        grained = math.isnan(grain) or 0.0 < grain < 1.0
-        if not (grained and all(value > 0.0 for value in positive) and set(flags) <= {0.0, 1.0}):
-            raise ValueError(f"expected settings of stories, got {numbers.tolist()}")
+        wrong = f"expected settings of stories, got {numbers.tolist()}"
+        if not (all(_LEAST <= value <= _MOST for value in positive) and set(flags) <= {0.0, 1.0}):
+            raise ValueError(wrong)
         kinds: list[Any] = [type(field.default) for field in fields(cls)[1:]]
-        return cls(
+        found = cls(
             AUTO if math.isnan(grain) else grain, *(kind(value) for kind, value in zip(kinds, given, strict=False))
         )
+        grains = found.coarsest, found.finest, found.vectors_grain, found.coarsest if math.isnan(grain) else grain
+        if not all(_LEAST <= value < 1.0 for value in grains):
+            raise ValueError(wrong)
+        return found
 
 
 class Constants(NamedTuple):

@@ -9,6 +9,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def setting(at: int, value: Any) -> Callable[[np.ndarray], np.ndarray]:
         (changed("topics.f", setting(0, np.nan)), "topics.f: expected finite numbers, got nan"),
         (changed("topics.f", lambda a: a.astype(np.float64)), "topics.f: expected float32 with 2 dimensions"),
         (changed("topics.scalars", setting(0, -1.0)), "topics.scalars: expected a concentration"),
+        (changed("topics.scalars", setting(2, 1e7)), "topics.scalars: expected a concentration"),
         (changed("topics.ids", setting(0, 77)), "topics.ids: expected the numbers of the topics in model.json"),
         (changed("encoder.columns", setting(0, 10**6)), "encoder.columns: expected less than "),
         (changed("encoder.columns", setting(0, -1)), "encoder.columns: expected at least 0, got -1"),
@@ -130,6 +132,27 @@ def test_what_is_damaged_is_refused(folder: Path, damage: Callable[[Path], Any],
     damage(folder)
     with pytest.raises(InputError, match=re.escape(says)):
         FrozenModel.load(folder)
+
+
+def test_no_finite_numbers_give_probabilities_that_are_none(folder: Path) -> None:
+    good = {path.stem: np.load(path) for path in folder.glob("*.npy")}
+    several = [{"topics.f": good["topics.f"] * 1e20, "topics.gamma": good["topics.gamma"] * 1e20}]
+    for number in (1e-300, 1e14, 1e300):
+        for name, array in good.items():
+            if array.dtype.kind == "f":
+                small = min(number, 0.5 * float(np.finfo(array.dtype).max))
+                several += [{name: np.full_like(array, value)} for value in (small, -small)]
+                several.append({name: setting(0, small)(array.copy())})
+    taken = 0
+    for arrays in several:
+        for name, array in (good | arrays).items():
+            np.save(folder / f"{name}.npy", array)
+        with suppress(InputError):
+            labels = FrozenModel.load(folder).label(NEW)
+            taken += 1
+            assert np.isfinite(labels["probability"]).all(), arrays
+            assert np.isfinite(labels["novelty"]).all(), arrays
+    assert 20 < taken < len(several)
 
 
 def test_no_array_can_be_cut_or_be_of_another_type(folder: Path) -> None:

@@ -28,8 +28,11 @@ _MANY = 2**53
 _FAR = 2**62
 """No whole number is farther from 0: sums of two have room in 64 bits."""
 
-_LONG = 1e15
+LONG = 1e15
 """Longer than a sum of unit rows."""
+
+COLDEST, WARMEST = 1e-3, 1e6
+"""Temperatures of scores are from here on, and below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +132,12 @@ _STORIES: Mapping[str, Rule] = {
     "stories.documents": Rule("i", (2,), low=0, high=_MANY),
     "stories.mixture.ids": Rule("i", ("stories",), low=0, distinct=True),
     "stories.mixture.size": Rule("i", ("stories",), low=1),
-    **{f"stories.mixture.{name}": Rule("f", ("stories",), low=-np.inf) for name in ("square", "first", "last")},
+    "stories.mixture.square": Rule("f", ("stories",), low=-np.inf, high=LONG**2),
+    **{f"stories.mixture.{name}": Rule("f", ("stories",), low=-np.inf) for name in ("first", "last")},
     "stories.mixture.indptr": Rule("i", ("stories+1",), rising="stories.entries"),
-    "stories.mixture.values": Rule("f", ("stories.entries",), low=-np.inf),
-    "stories.mixture.beside": Rule("f", ("stories", "dimension"), low=-_LONG, high=_LONG),
-    "stories.mixture.beside_square": Rule("f", ("stories",), low=-1.0),
+    "stories.mixture.values": Rule("f", ("stories.entries",), low=-LONG, high=LONG),
+    "stories.mixture.beside": Rule("f", ("stories", "dimension"), low=-LONG, high=LONG),
+    "stories.mixture.beside_square": Rule("f", ("stories",), low=-1.0, high=LONG**2),
     "stories.mixture.clock": Rule("f", (2,), low=-np.inf),
     "stories.mixture.counters": Rule("i", (2,), low=0),
     "stories.mixture.form": Rule("i", (2,), low=-1),
@@ -141,7 +145,7 @@ _STORIES: Mapping[str, Rule] = {
     "stories.window.indptr": Rule("i", ("waiting+1",), rising="waiting.entries"),
     "stories.window.values": Rule("f", ("waiting.entries",), low=-np.inf),
     "stories.window.times": Rule("f", ("waiting",), low=-np.inf),
-    "stories.window.vectors": Rule("f", ("waiting", "dimension"), low=-_LONG, high=_LONG),
+    "stories.window.vectors": Rule("f", ("waiting", "dimension"), low=-LONG, high=LONG),
     "stories.window.seen": Rule("i", (1,), low=0),
     "stories.window.labels": Rule("i", ("waiting",), low=-1),
     "stories.window.place": Rule("i", ("waiting",), low=0),
@@ -173,7 +177,7 @@ _NAMES: Mapping[str, Rule] = {
     "encoder.topics.ids": Rule("i", ("named",)),
     "encoder.topics.indptr": Rule("i", ("named+1",), rising="named.words"),
     "encoder.topics.indices": Rule("i", ("named.words",), low=0, high="encoder.words.width"),
-    "encoder.topics.data": Rule("f", ("named.words",), low=-_LONG, high=_LONG),
+    "encoder.topics.data": Rule("f", ("named.words",), low=-LONG, high=LONG),
 }
 
 _TRACKER: Mapping[str, Rule] = {
@@ -182,7 +186,7 @@ _TRACKER: Mapping[str, Rule] = {
     "open.documents": Rule("i", (2,), low=0, high=_MANY),
     "open.resp": Rule("f", ("*", "columns"), low=0.0),
     "slice": Rule("i", (1,), low=-_MOST, high=_MOST),
-    "anchor": Rule("f", ("dimension",), low=-_LONG, high=_LONG),
+    "anchor": Rule("f", ("dimension",), low=-LONG, high=LONG),
     "scalars": Rule("f", (2,), low=-1.0),
     "ids": Rule("i", ("topics",), low=0, high=_MOST, distinct=True),
     "counters": Rule("i", (2,), low=0, high=_MOST),
@@ -194,9 +198,9 @@ _TRACKER: Mapping[str, Rule] = {
     "window.index": Rule("i", ("window",)),
     "window.sizes": Rule("i", ("window",), low=0, lengths="window.rows"),
     "window.resp": Rule("f", ("window.rows", "columns"), low=0.0),
-    "prior": Rule("f", ("dimension", "*"), low=-_LONG, high=_LONG),
-    "past.{}": Rule("f", ("dimension", "columns"), low=-_LONG, high=_LONG),
-    "temperature": Rule("f", (1,), low=1e-3, high=1e6),
+    "prior": Rule("f", ("dimension", "*"), low=-LONG, high=LONG),
+    "past.{}": Rule("f", ("dimension", "columns"), low=-LONG, high=LONG),
+    "temperature": Rule("f", (1,), low=COLDEST, high=WARMEST),
     **{f"life.{name}": Rule("f", ("topics",), low=-np.inf) for name in ("usual", "weight", "height")},
     **{f"life.{name}": Rule("i", ("topics",)) for name in ("asleep", "watched", "alive", "numbered")},
     "life.trial": Rule("i", ("topics",), low=0),
