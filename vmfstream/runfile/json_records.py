@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -89,4 +91,67 @@ def from_json(value: Any, arrays: Arrays) -> Any:
         parts |= {"second": np.full(n, -1), "second_probability": np.full(n, np.nan, np.float32)}
         parts |= {"place": np.full(n, -1)}
     names = _OLD_FIELDS.get(name, {})
-    return _KINDS[name](**{names.get(field, field): part for field, part in parts.items()})
+    record = _KINDS[name](**{names.get(field, field): part for field, part in parts.items()})
+    _check_record(record)
+    return record
+
+
+def check(value: Any, expected: Any, name: str) -> None:
+    """Refuse a value that is not of an expected type, with ``name`` in the message.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not _fits(value, expected):
+        raise ValueError(f"{name}: expected {expected}, got {type(value).__name__}")
+
+
+def _check_record(record: Any) -> None:
+    """Refuse a record with a field of another type, or with columns of different lengths."""
+    kind: Any = type(record)
+    types, columns = _types(kind)
+    for name, expected in types.items():
+        check(getattr(record, name), expected, f"{kind.__name__}.{name}")
+    for name in columns:
+        column = getattr(record, name)
+        if column is not None and len(column) != len(getattr(record, columns[0])):
+            raise ValueError(f"{kind.__name__}.{name}: expected a column of the same length as the others")
+        if isinstance(column, np.ndarray) and column.ndim != 1 + (name in _MATRICES):
+            raise ValueError(f"{kind.__name__}.{name}: expected an array of another shape than {column.shape}")
+
+
+_MATRICES = ("angles", "sketches")
+
+
+@cache
+def _types(kind: type) -> tuple[dict[str, Any], list[str]]:
+    """Return the types of the fields of a kind of record, and, of one that has arrays, which are columns."""
+    types = get_type_hints(kind)
+    origins = {name: [get_origin(one) for one in (expected, *_either(expected))] for name, expected in types.items()}
+    if not any(np.ndarray in some for some in origins.values()):
+        return types, []
+    return types, [name for name, some in origins.items() if np.ndarray in some or Sequence in some]
+
+
+def _either(expected: Any) -> tuple[Any, ...]:
+    """Return the types of which one is expected, nothing if it is a single one."""
+    return get_args(expected) if get_origin(expected) in (UnionType, Union) else ()
+
+
+def _fits(value: Any, expected: Any) -> bool:
+    kind, parts = get_origin(expected), get_args(expected)
+    if expected is Any:
+        return True
+    if either := _either(expected):
+        return any(_fits(value, one) for one in either)
+    if kind is np.ndarray:
+        wanted = get_args(parts[1])[0]
+        return isinstance(value, np.ndarray) and (wanted is Any or value.dtype.kind == np.dtype(wanted).kind)
+    if kind is Sequence:
+        return isinstance(value, list | tuple) and all(_fits(one, parts[0]) for one in value)
+    if kind is tuple:
+        return isinstance(value, list | tuple) and len(value) == len(parts) and all(map(_fits, value, parts))
+    if kind in (Mapping, dict):
+        return isinstance(value, dict) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
+    return isinstance(value, int | float if expected is float else expected)

@@ -8,7 +8,7 @@ from typing import Any
 
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Checkpoint, Commit, Decision
-from vmfstream.runfile.json_records import from_json, to_json
+from vmfstream.runfile.json_records import check, from_json, to_json
 from vmfstream.runfile.rows import check_order
 
 
@@ -98,11 +98,23 @@ class MemoryStore:
 
     @classmethod
     def from_json(cls, value: Any, arrays: Arrays) -> MemoryStore:
-        """Return the store whose `to_json` gave this value."""
+        """Return the store whose `to_json` gave this value.
+
+        Raises
+        ------
+        ValueError
+            If no `to_json` gave it.
+        """
         store = cls()
         store.commits, store._settings, store._position, states, *waiting = from_json(value, arrays)
         store._open_state, store._slice_state = states
         store._waiting = waiting[0] if waiting else []  # those of earlier versions have none
+        check(store.commits, Sequence[Commit], "commits")
+        check(store._settings, Mapping[str, str], "settings")
+        check(store._position, Mapping[str, int], "position")
+        check(store._open_state, Arrays, "open state")
+        check(store._slice_state, Arrays | None, "slice state")
+        check(store._waiting, Sequence[Decision], "decisions")
         return store
 
     @classmethod

@@ -103,5 +103,16 @@ def flattened(store: MemoryStore) -> Arrays:
 
 
 def unflattened(arrays: Arrays) -> MemoryStore:
-    """Return what `flattened` was given."""
-    return MemoryStore.from_json(json.loads(arrays["tree"].tobytes()), arrays)
+    """Return what `flattened` was given.
+
+    Raises
+    ------
+    InputError
+        If it is damaged.
+    """
+    try:
+        return MemoryStore.from_json(json.loads(arrays["tree"].tobytes()), arrays)
+    except KeyError as error:
+        raise InputError(f"the saved tracker is damaged: {error} is missing") from error
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        raise InputError(f"the saved tracker is damaged: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from vmfstream.topic_tracker.rows import (
     rows_of_stories,
     rows_of_topics,
 )
+from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened
 
 TEXTS = [document(i, 0)["text"] for i in range(60)]
 ROWS = [document(i, 2001 + i // 60) for i in range(240)]
@@ -469,6 +471,47 @@ def test_a_clone_has_learnt_nothing() -> None:
     copy = clone(tracker)
     assert copy.get_params() == tracker.get_params()
     assert copy.topics() == []
+
+
+def test_a_damaged_saved_tracker_is_told(tmp_path: Path) -> None:
+    texts = ["the ball and the goal", "rain and wind", "ships in the harbour"] * 20
+    TopicTracker(topics=2, slices="year", documents=True).learn(texts, 2001).learn(texts, 2002).save(
+        tmp_path / "a.duckdb"
+    )
+    store, _ = read_saved(tmp_path / "a.duckdb")
+    good = flattened(store)
+    tree = json.loads(good["tree"].tobytes())
+    columns = {name: array for name, array in good.items() if f'"{name}"' in json.dumps(tree[0])}
+    taken = []
+    for name, array in columns.items():
+        for wrong in (array.reshape(-1, 1), array[:-1], array.astype("U30"), array.astype(bool)):
+            if wrong.dtype != array.dtype or wrong.shape != array.shape:
+                with suppress(InputError):
+                    unflattened(good | {name: wrong})
+                    taken.append((name, wrong.shape))
+    assert len(columns) > 50
+    assert len(taken) == 1, taken  # the only column of its record
+    commit = tree[0][0]
+    for key, wrong in [
+        ("epoch", None),
+        ("epoch", commit["epoch"] | {"n": "many"}),
+        ("epoch", commit["epoch"] | {"slice": commit["epoch"]}),
+        ("closed", {"@time": 5}),
+        ("closed", {"@mapping": [[[], 1]]}),
+        ("closed", {"@array": []}),
+        ("closed", {"@array": "array.none"}),
+        ("finished", {"@record": "Nothing"}),
+        ("seconds", {"@mapping": [["a", "b"]]}),
+        ("something", 5),
+    ]:
+        body = json.dumps([[commit | {key: wrong}], *tree[1:]])
+        with pytest.raises(InputError, match="the saved tracker is damaged: "):
+            unflattened(good | {"tree": np.frombuffer(body.encode(), np.uint8)})
+    for text in ("[" * 100_000, "[]", "[[], {}, {}, [{}, null], 5]", "{", "\xff"):
+        with pytest.raises(InputError, match="the saved tracker is damaged: "):
+            unflattened(good | {"tree": np.frombuffer(text.encode("latin-1"), np.uint8)})
+    with pytest.raises(InputError, match="the saved tracker is damaged: 'tree' is missing"):
+        unflattened({})
 
 
 def test_records_become_plain_and_come_back() -> None:

@@ -20,6 +20,9 @@ from vmfstream.online.state import TOLD_SLICES, TOLD_WORDS
 from vmfstream.records import Arrays
 
 _MOST = 2**31
+"""No slice has such a number, nor a topic that is named beside others."""
+
+_TOPICS = 2**24
 """No topic has such a number: tables by number are made."""
 
 _MANY = 2**53
@@ -188,8 +191,8 @@ _TRACKER: Mapping[str, Rule] = {
     "slice": Rule("i", (1,), low=-_MOST, high=_MOST),
     "anchor": Rule("f", ("dimension",), low=-LONG, high=LONG),
     "scalars": Rule("f", (2,), low=-1.0),
-    "ids": Rule("i", ("topics",), low=0, high=_MOST, distinct=True),
-    "counters": Rule("i", (2,), low=0, high=_MOST),
+    "ids": Rule("i", ("topics",), low=0, high=_TOPICS, distinct=True),
+    "counters": Rule("i", (2,), low=0, high=_TOPICS),
     "n": Rule("f", ("columns",), low=-1e-3),
     "n_past": Rule("f", ("columns",), low=-1e-3),
     "scores": Rule("f", ("persistences",), low=-np.inf),
