@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -48,6 +49,34 @@ def test_a_new_file_has_the_tables_that_the_migrations_make(tmp_path: Path) -> N
         assert connection.execute(made).fetchall() == expected
         recorded = connection.execute("select name from migration").fetchall()
     assert {name for (name,) in recorded} == {migrate.__name__ for migrate in schema.MIGRATIONS}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("filtered set n = 'nan'", "filtered.n: expected a number from -0.001 on, got nan"),
+        ("filtered set share = 'inf'", "filtered.share: expected a number from 0 on, got inf"),
+        ("filtered set drift_angle = '-inf'", "filtered.drift_angle: expected a number or none, got -inf"),
+        ("filtered set radius = 1e30", "filtered.radius: expected a number or none, got 1e+30"),
+        ("filtered_word set rank = -1", "filtered_word.rank: expected a number from 1 on, got -1"),
+        ("filtered_word set weight = 'nan'", "filtered_word.weight: expected a number from -1e+06 on, got nan"),
+        ("filtered_angle set degrees = 'nan'", "filtered_angle.degrees: expected a number from 0 on, got nan"),
+    ],
+)
+def test_numbers_that_no_run_writes_are_told(path: Path, change: str, says: str) -> None:
+    def asked() -> None:
+        reader = Reader(path)
+        reader.topics("filtered")
+        reader.uncertainty("filtered")
+        reader.angles("filtered")
+        reader.word_codes("filtered")
+        reader.words("filtered")
+
+    altered(path, "update filtered set drift_angle = 'nan', tightness = null, gamma = 'inf'")
+    asked()
+    altered(path, f"update {change}")
+    with pytest.raises(InputError, match=re.escape(f"the run file is damaged: {says}")):
+        asked()
 
 
 @pytest.mark.parametrize("opened", [Reader, RunFile, read_stored])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +81,7 @@ class RunFileQueries:
         return self._query(query, (), lambda found: found.fetchall())
 
     def _columns(self, query: str, parameters: Sequence[object]) -> list[NDArray[Any]]:
-        return self._query(query, parameters, lambda found: list(found.fetchnumpy().values()))
+        return self._query(query, parameters, lambda found: list(numbers_checked(found.fetchnumpy(), query).values()))
 
     def _frame(self, kind: type[F], query: str, parameters: Sequence[object] = ()) -> F:
         names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
@@ -97,6 +98,36 @@ class RunFileQueries:
         """Do something with the open file."""
         with self.at_once():
             return work(self._open.connection)
+
+
+_LEAST = {"n": -1e-3, "share": 0.0, "weight": -1e6, "degrees": 0.0, "rank": 1.0}
+"""Smallest value of columns that are numbers in each of their rows, in all tables that have them."""
+
+_MOST = 1e15
+_UNBOUNDED = ("kappa", "gamma", "evidence")
+"""Columns that may be infinite; all others are below this, or unknown."""
+
+
+def numbers_checked(columns: dict[str, NDArray[Any]], query: str) -> dict[str, NDArray[Any]]:
+    """Return the columns that a query found: a run file may be a stranger's.
+
+    Raises
+    ------
+    InputError
+        If there are numbers that no run writes; names the table and the column.
+    """
+    for name, given in columns.items():
+        least = _LEAST.get(name)
+        if name in _UNBOUNDED or given.dtype.kind not in ("f" if least is None else "fi"):
+            continue
+        column = unmasked(given)
+        good = np.isnan(column) | (np.abs(column) < _MOST) if least is None else (column >= least) & (column < _MOST)
+        if not good.all():
+            table = re.search(r"\bfrom (\w+)", query)
+            where = f"{table[1]}.{name}" if table else name
+            expected = "a number or none" if least is None else f"a number from {least:g} on"
+            raise InputError(f"the run file is damaged: {where}: expected {expected}, got {column[~good][0]:g}")
+    return columns
 
 
 def unmasked(column: NDArray[Any]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from vmfstream.arrays import Vector
 from vmfstream.records import SKETCH_SIZE
-from vmfstream.runfile.queries.base import Bools, Ints, RunFileQueries, Texts, Times, unmasked
+from vmfstream.runfile.queries.base import Bools, Ints, RunFileQueries, Texts, Times, numbers_checked, unmasked
 from vmfstream.text.topic_names import JOINT
 
 Reading: TypeAlias = Literal["filtered", "smoothed"]
@@ -251,7 +251,7 @@ class TopicQueries(RunFileQueries):
         given = [top, _listed(slices)]
 
         def take(found: DuckDBPyConnection) -> WordCodes:
-            columns = {name: unmasked(column) for name, column in found.fetchnumpy().items()}
+            columns = {name: unmasked(column) for name, column in numbers_checked(found.fetchnumpy(), query).items()}
             vocabulary = unmasked(found.execute(names, given).fetchnumpy()["word"])
             return WordCodes(**columns, vocabulary=vocabulary)
 
