@@ -13,6 +13,11 @@ from vmfstream.runfile.checkpoints import one_commit
 from vmfstream.runfile.connection import explain
 from vmfstream.runfile.writer import stored_state
 
+_NO_NUMBERS = ("not isfinite(n)", "n < -1e-3", "not isfinite(share)", "share < 0", "share > 1.001")
+
+_ROUNDING = 1e-3
+"""Of documents: their parts in topics are float32 and sum to one within 1e-4 for a thousand topics."""
+
 _DISAGREEMENTS = {
     "epochs are missing": "select count(*) <> max(epoch) - min(epoch) + 1 from epoch",
     "rejected messages are missing": "select sum(rejected) <> (select count(*) from rejected) from epoch",
@@ -29,6 +34,40 @@ _DISAGREEMENTS = {
     **{
         f"{table} has slices that are not closed": f"select count(*) > 0 from {table} anti join slice using (slice)"
         for table in ("filtered", "filtered_word", "smoothed", "smoothed_word", "representative", "event", "topic_name")
+    },
+    **{
+        f"{table} has topics that {whole} has not": f"""
+            select count(*) > 0 from {table} anti join {whole} using (slice, topic)"""
+        for table, whole in (
+            ("filtered_word", "filtered"),
+            ("topic_name", "filtered"),
+            ("smoothed_word", "smoothed"),
+        )
+    },
+    **{
+        f"{table} has other ranks than 1, 2, ...": f"""
+            select count(*) > 0 from (
+                select min(rank) as first, max(rank) as last, count(distinct rank) as different, count(*) as many
+                from {table} group by slice, topic)
+            where first <> 1 or last <> many or different <> many"""
+        for table in ("filtered_word", "smoothed_word")
+    },
+    **{
+        f"{table} has numbers that are none": f"select bool_or({' or '.join(wrong)}) from {table}"
+        for table, wrong in (
+            ("filtered", _NO_NUMBERS),
+            ("smoothed", _NO_NUMBERS),
+            ("filtered_word", ("not isfinite(weight)",)),
+            ("smoothed_word", ("not isfinite(weight)",)),
+            ("filtered_angle", ("not isfinite(degrees)",)),
+            ("smoothed_angle", ("not isfinite(degrees)",)),
+        )
+    },
+    **{
+        f"topics in {table} have more documents than their slices": f"""
+            select count(*) > 0 from (select slice, sum(n) as n from {table} group by slice) as topics
+            join slice using (slice) where topics.n > {1 + _ROUNDING} * slice.n + {_ROUNDING}"""
+        for table in ("filtered", "smoothed")
     },
     "there are epochs, but no position in the source": """
         select count(*) > 0 and not exists(select * from position) from epoch where n > 0""",
