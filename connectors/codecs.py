@@ -333,14 +333,14 @@ class FieldCodec:
         time = self._decode_time(fields, names.time, message)
         vector = None if self._vector is None else self._decode_vector(fields, self._vector)
         text = self._decode_text(fields, names.text, needed=vector is None)
-        id = _first(fields, names.id)[1]
-        title = _first(fields, names.title)[1]
-        meta = {name: fields[name] for name in names.meta}
+        id = _as_encodable(*_first(fields, names.id))
+        title = _as_encodable(*_first(fields, names.title))
+        meta: dict[str, Any] = {name: fields[name] for name in names.meta}
         if title is not None:
-            meta["title"] = _encodable(str(title))
+            meta["title"] = title
         if vector is not None:
             self.dimension = vector.shape[0]
-        id = f"{message.part}:{message.offset}" if id is None or id == "" else _encodable(str(id))
+        id = id or f"{message.part}:{message.offset}"
         return Document(message.part, message.offset, id, time, text, vector, meta)
 
     def _names(self, fields: Mapping[str, Any]) -> _Names:
@@ -605,6 +605,13 @@ def _numbers(value: object, name: str) -> NDArray[np.float64]:
 def _encodable(text: str) -> str:
     """Replace lone surrogates, which JSON can express and UTF-8 cannot, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _as_encodable(name: str | None, value: object) -> str | None:
+    """Return an id or a title as text; bytes must be UTF-8."""
+    if value is None:
+        return None
+    return _decoded(value, f"in {name}") if isinstance(value, bytes) else _encodable(str(value))
 
 
 def _kind(value: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -79,16 +79,17 @@ def _avro(schema: Schema) -> Callable[[bytes], Any]:
     try:
         for text in _texts(schema):
             parsed = fastavro.parse_schema(json.loads(text), named)
-    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, ValueError, RecursionError) as error:
+        _check_bounded(parsed, named)
+    except NoSchema:
+        raise
+    except Exception as error:  # of the library, whatever a schema may make it raise
         raise NoSchema(f"it cannot be used: {type(error).__name__}: {str(error)[:200]}") from None
-    _check_bounded(parsed, named)
+    end = _end_of(parsed, named, {})
 
     def read(value: bytes) -> Any:
-        stream = BytesIO(value)
-        found = fastavro.schemaless_reader(stream, parsed, None)
-        if left := len(value) - stream.tell():
+        if left := len(value) - end(value, 0):
             raise ValueError(f"{left} bytes are left after the value")
-        return found
+        return fastavro.schemaless_reader(BytesIO(value), parsed, None)
 
     return read
 
@@ -143,10 +144,116 @@ def _check_bounded(parsed: Any, named: Mapping[str, Any]) -> None:
             takes_bytes(part["values"])
             return True
         if kind == "fixed":
+            if part["size"] < 0:
+                raise NoSchema(f"it has a value of {part['size']} bytes")
             return bool(part["size"])
         return kind == "enum" or takes_bytes(kind)
 
     takes_bytes(parsed)
+
+
+_SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+
+_End = Callable[[bytes, int], int]
+"""Returns where what begins at a place ends."""
+
+
+def _end_of(part: Any, named: Mapping[str, Any], made: dict[str, _End]) -> _End:
+    """Return what tells where the value of a part of a schema ends.
+
+    ``made`` has those of named types. It checks what fastavro takes as it is: indices of enums and unions, of which a
+    negative one counts from the end, and the numbers of items. It raises IndexError if the value ends too early,
+    ValueError for other faults.
+    """
+    if isinstance(part, list):
+        return _end_of_union([_end_of(one, named, made) for one in part])
+    if isinstance(part, str) and part in named:
+        if part not in made:
+            made[part] = _end_of(named[part], named, made)
+        return made[part]
+    kind = part if isinstance(part, str) else part["type"]
+    if kind in ("record", "error"):
+        return _end_of_record([_end_of(field["type"], named, made) for field in part["fields"]])
+    if kind == "array":
+        return _end_of_items(_end_of(part["items"], named, made))
+    if kind == "map":
+        return _end_of_items(_end_of_record([_end_of_text, _end_of(part["values"], named, made)]))
+    if kind in ("bytes", "string"):
+        return _end_of_text
+    if kind in ("int", "long"):
+        return lambda value, at: _number(value, at)[1]
+    if kind == "enum":
+        return lambda value, at: _index(value, at, len(part["symbols"]), "symbol")[1]
+    size = part["size"] if kind == "fixed" else _SIZES[kind]
+    return lambda value, at: _inside(value, at + size)
+
+
+def _end_of_record(fields: Sequence[_End]) -> _End:
+    def end(value: bytes, at: int) -> int:
+        for field in fields:
+            at = field(value, at)
+        return at
+
+    return end
+
+
+def _end_of_union(types: Sequence[_End]) -> _End:
+    def end(value: bytes, at: int) -> int:
+        index, at = _index(value, at, len(types), "type")
+        return types[index](value, at)
+
+    return end
+
+
+def _end_of_items(item: _End) -> _End:
+    def end(value: bytes, at: int) -> int:
+        count, at = _number(value, at)
+        while count:
+            if count < 0:  # and in how many bytes
+                at = _number(value, at)[1]
+            for _ in range(min(abs(count), len(value) + 1)):  # each has a byte or more
+                at = item(value, at)
+            count, at = _number(value, at)
+        return at
+
+    return end
+
+
+def _end_of_text(value: bytes, at: int) -> int:
+    length, at = _number(value, at)
+    if length < 0:
+        raise ValueError(f"it has a text of {length} bytes")
+    return _inside(value, at + length)
+
+
+def _inside(value: bytes, at: int) -> int:
+    if at > len(value):
+        raise IndexError
+    return at
+
+
+def _index(value: bytes, at: int, many: int, what: str) -> tuple[int, int]:
+    index, at = _number(value, at)
+    if not 0 <= index < many:
+        raise ValueError(f"it names {what} {index} of {many}")
+    return index, at
+
+
+def _number(value: bytes, at: int, bits: int = 64) -> tuple[int, int]:
+    """Return a number in zigzag order, at most of so many bits, and where it ends."""
+    byte = value[at]
+    if byte < 0x80:  # most of them
+        return (byte >> 1) ^ -(byte & 1), at + 1
+    whole = shift = 0
+    while True:
+        if shift >= bits:
+            raise ValueError(f"a number has more than {bits} bits")
+        byte = value[at]
+        at += 1
+        whole |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return (whole >> 1) ^ -(whole & 1), at
 
 
 def _protobuf(schema: Schema) -> Callable[[bytes], Any]:
@@ -226,16 +333,11 @@ def _indexes(value: bytes) -> tuple[tuple[int, ...], int]:
 
     def number() -> int:
         nonlocal at
-        whole = shift = 0
-        while True:
-            if at == len(value) or shift > 28:
-                raise ValueError("the place of its message type cannot be read")
-            byte = value[at]
-            at += 1
-            whole |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return (whole >> 1) ^ -(whole & 1)
+        try:
+            found, at = _number(value, at, bits=32)
+        except (IndexError, ValueError):
+            raise ValueError("the place of its message type cannot be read") from None
+        return found
 
     count = number()
     if not 0 <= count <= _MOST_INDEXES:

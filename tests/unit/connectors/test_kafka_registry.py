@@ -208,6 +208,77 @@ def test_schemas_by_which_bytes_take_any_depth_or_time_are_not_used(stub: StubRe
     assert "lists of items that take no bytes" in reason(many, registry)
 
 
+def test_avro_names_no_symbol_or_type_from_the_end(stub: StubRegistry) -> None:
+    registry = SchemaRegistry(stub.url)
+    place = {"type": "enum", "name": "Place", "symbols": ["home", "abroad"]}
+    fields = {
+        "text": "string", "place": place, "from": "Place", "by": ["null", "bytes"],
+        "pair": {"type": "fixed", "name": "F", "size": 2},
+        "words": {"type": "array", "items": "int"}, "odds": {"type": "map", "values": ["double", "boolean"]},
+    }  # fmt: skip
+    schema = {"type": "record", "name": "R", "fields": [{"name": n, "type": kind} for n, kind in fields.items()]}
+    value = {
+        "text": "harbour",
+        "place": "home",
+        "from": "abroad",
+        "by": b"ab",
+        "pair": b"xy",
+        "words": [1, -300, 2**31 - 1],
+    }
+    whole = avro(stub.add("t-value", schema), schema, value | {"odds": {"a": 0.5, "b": True}})
+    assert isinstance(decoded(whole, registry, time="@message"), Document)
+    for cut in range(5, len(whole)):
+        assert reason(whole[:cut], registry) == "not as its schema 1 says: it ends too early"
+    words = whole.index(b"xy") + 2
+    least = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"  # -2**63
+    for at, to, by, why in [
+        (13, 14, b"\x01", "it names symbol -1 of 2"),
+        (14, 15, b"\x03", "it names symbol -2 of 2"),
+        (14, 15, b"\x04", "it names symbol 2 of 2"),
+        (15, 16, b"\x01", "it names type -1 of 2"),
+        (16, 17, b"\x03", "it has a text of -2 bytes"),
+        (words, words + 1, least + b"\0", "it ends too early"),
+        (words, words + 1, b"\xff" * 10 + b"\x01", "a number has more than 64 bits"),
+    ]:
+        assert reason(whole[:at] + by + whole[to:], registry) == f"not as its schema 1 says: {why}"
+    blocks = b"\x03\x06\x02\xd7\x04" + b"\x02\xfe\xff\xff\xff\x0f\0"  # two numbers in 3 bytes, then one
+    assert whole[words:].startswith(b"\x06" + blocks[2:5] + blocks[6:])
+    assert isinstance(decoded(whole[:words] + blocks + whole[words + 10 :], registry, time="@message"), Document)
+
+
+def test_avro_ids_and_titles_in_bytes_are_texts(stub: StubRegistry) -> None:
+    registry = SchemaRegistry(stub.url)
+    kinds = {"text": "string", "id": "bytes", "title": "bytes"}
+    schema = {"type": "record", "name": "R", "fields": [{"name": n, "type": kind} for n, kind in kinds.items()]}
+    id = stub.add("t-value", schema)
+    names = {"time": "@message", "title": "title"}
+    good = decoded(avro(id, schema, {"text": "a", "id": "é1".encode(), "title": b"A"}), registry, **names)
+    assert isinstance(good, Document)
+    assert (good.id, good.meta["title"]) == ("é1", "A")
+    unnamed = decoded(avro(id, schema, {"text": "a", "id": b"", "title": b""}), registry, **names)
+    assert isinstance(unnamed, Document)
+    assert unnamed.id == "t:0:5"
+    bad = decoded(avro(id, schema, {"text": "a", "id": b"\xff\0", "title": b"A"}), registry, **names)
+    assert isinstance(bad, Rejected)
+    assert bad.reason == "not UTF-8: byte 0xff at position 0 in id"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": {"type": "string"}},
+        {"type": "array"},
+        {"type": "fixed", "name": "F"},
+        {"type": "fixed", "name": "F", "size": -2},
+        {"type": "record", "name": "R", "fields": 5},
+        5,
+    ],
+)
+def test_avro_schemas_that_are_none_reject_their_messages(stub: StubRegistry, schema: Any) -> None:
+    id = stub.add("t-value", schema)
+    assert reason(b"\0" + id.to_bytes(4, "big"), SchemaRegistry(stub.url)).startswith("schema 1: it ")
+
+
 @pytest.mark.thorough
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
