@@ -13,7 +13,7 @@ from vmfstream.runfile.checkpoints import one_commit
 from vmfstream.runfile.connection import explain
 from vmfstream.runfile.writer import stored_state
 
-_NO_NUMBERS = ("not isfinite(n)", "n < -1e-3", "not isfinite(share)", "share < 0", "share > 1.001")
+_NO_NUMBERS = ("not isfinite(n)", "n < -1e-3", "not isfinite(share)", "share < -1e-3", "share > 1.001")
 
 _ROUNDING = 1e-3
 """Of documents: their parts in topics are float32 and sum to one within 1e-4 for a thousand topics."""

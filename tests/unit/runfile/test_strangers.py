@@ -55,7 +55,7 @@ def test_a_new_file_has_the_tables_that_the_migrations_make(tmp_path: Path) -> N
     ("change", "says"),
     [
         ("filtered set n = 'nan'", "filtered.n: expected a number from -0.001 on, got nan"),
-        ("filtered set share = 'inf'", "filtered.share: expected a number from 0 on, got inf"),
+        ("filtered set share = 'inf'", "filtered.share: expected a number from -0.001 on, got inf"),
         ("filtered set drift_angle = '-inf'", "filtered.drift_angle: expected a number or none, got -inf"),
         ("filtered set radius = 1e30", "filtered.radius: expected a number or none, got 1e+30"),
         ("filtered_word set rank = -1", "filtered_word.rank: expected a number from 1 on, got -1"),

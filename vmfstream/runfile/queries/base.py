@@ -100,7 +100,7 @@ class RunFileQueries:
             return work(self._open.connection)
 
 
-_LEAST = {"n": -1e-3, "share": 0.0, "weight": -1e6, "degrees": 0.0, "rank": 1.0}
+_LEAST = {"n": -1e-3, "share": -1e-3, "weight": -1e6, "degrees": 0.0, "rank": 1.0}
 """Smallest value of columns that are numbers in each of their rows, in all tables that have them."""
 
 _MOST = 1e15
