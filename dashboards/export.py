@@ -17,7 +17,7 @@ from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure
 from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, at_once, readings_of, slices_per_date
-from vmfstream.dashboards.view import Measure
+from vmfstream.dashboards.view import SizeMeasure
 from vmfstream.errors import InputError
 from vmfstream.folders import write_file
 from vmfstream.runfile.queries import Reader
@@ -114,7 +114,7 @@ def first_that_fits(plans: list[PagePlan], page: Callable[[PagePlan], str], most
     return plans[chosen], made[chosen] if chosen in made else page(plans[chosen])
 
 
-def _plans(opening: Measure, *, listed: bool) -> list[PagePlan]:
+def _plans(opening: SizeMeasure, *, listed: bool) -> list[PagePlan]:
     """Return what to write, each plan leaving out one thing more than the one before; ``listed`` if there are lists."""
     steps: list[tuple[dict[str, Any], str]] = [
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),

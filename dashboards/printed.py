@@ -17,9 +17,9 @@ from vmfstream.runfile.queries import Reader
 
 _logger = logging.getLogger(__name__)
 
-Paper = Literal["a4", "letter"]
+PaperSize = Literal["a4", "letter"]
 
-_INCHES: dict[Paper, tuple[float, float]] = {"a4": (8.27, 11.69), "letter": (8.5, 11.0)}
+_INCHES: dict[PaperSize, tuple[float, float]] = {"a4": (8.27, 11.69), "letter": (8.5, 11.0)}
 _DRAWN = (  # everything is read, and what is packed has run
     "document.readyState === 'complete' && Boolean(document.querySelector('title'))"
     " && !document.querySelector('script[data-type]')"
@@ -30,7 +30,7 @@ _CLOSING = 10.0  # seconds until it is killed
 
 
 def print_page(
-    run_file: str | os.PathLike[str], out_path: str | os.PathLike[str], *, paper: Paper = "a4", max_mb: float = 8.0
+    run_file: str | os.PathLike[str], out_path: str | os.PathLike[str], *, paper: PaperSize = "a4", max_mb: float = 8.0
 ) -> ExportReport:
     """Write the page of a run file as a PDF: light, all views one after the other.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vmfstream.dashboards.looks.theme import ThemeName
 
-__all__ = ["INSET", "PHONE", "Form", "Measure", "RunRows", "Selection", "Size", "View"]
+__all__ = ["INSET", "PHONE", "Form", "RunRows", "Selection", "Size", "SizeMeasure", "View"]
 
 INSET = 18
 """Pixels beside the first and the last slice."""
@@ -22,7 +22,7 @@ INSET = 18
 PHONE = 480
 """Width in pixels up to which a drawing is made for a phone."""
 
-Measure = Literal["documents", "share"]
+SizeMeasure = Literal["documents", "share"]
 Form = Literal["auto", "ranks", "heatmap", "both"]
 
 F = TypeVar("F")
@@ -45,7 +45,7 @@ class Selection:
     other: int | None = None
     other_topic: int | None = None
     reading: Reading = "filtered"
-    measure: Measure = "documents"
+    measure: SizeMeasure = "documents"
     form: Form = "auto"
     all_topics: bool = False
 

@@ -32,7 +32,7 @@ from vmfstream.dashboards.looks.theme import ThemeName
 from vmfstream.dashboards.rows.history import history_of, slice_called
 from vmfstream.dashboards.rows.initial_selection import initial_measure
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
-from vmfstream.dashboards.view import Form, Measure, Selection, Size
+from vmfstream.dashboards.view import Form, Selection, Size, SizeMeasure
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading
 from vmfstream.topic_tracker.tracker import TopicTracker
@@ -68,7 +68,7 @@ def river(
     run: Run,
     *,
     topic: int | None = None,
-    measure: Measure | None = None,
+    measure: SizeMeasure | None = None,
     all_topics: bool = False,
     reading: Reading = "smoothed",
     width: int = _WIDTH,

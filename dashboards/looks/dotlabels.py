@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import Floats
+from vmfstream.dashboards.rows.history import Doubles
 
 SIDES = ("right", "left", "above", "below")
 GAP = 3.0
@@ -84,7 +84,7 @@ def place(
     return out
 
 
-def dated_points(x: Floats, y: Floats, least: float, most: int) -> list[int]:
+def dated_points(x: Doubles, y: Doubles, least: float, most: int) -> list[int]:
     """Choose the points of a trail that tell their date: the oldest, then always the one farthest from all chosen.
 
     Parameters

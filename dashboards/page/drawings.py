@@ -13,14 +13,14 @@ from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.panels import Panel
 from vmfstream.dashboards.rows.history import history_of, topics_of
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
-from vmfstream.dashboards.view import Measure
+from vmfstream.dashboards.view import SizeMeasure
 
 
 @dataclass(frozen=True, slots=True)
 class PagePlan:
     """What is written into a page, and the names of the parts left out."""
 
-    measures: tuple[Measure, ...] = ("documents", "share")
+    measures: tuple[SizeMeasure, ...] = ("documents", "share")
     documents: int = 5
     listed: int = 10
     least_share: float = 0.0

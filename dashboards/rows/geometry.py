@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import Reading
 
@@ -28,19 +28,19 @@ class Bytes:
     values: NDArray[np.uint8]
 
 
-def as_bytes(degrees: Floats) -> Bytes:
+def as_bytes(degrees: Doubles) -> Bytes:
     """Round angles to half degrees, or to as fine steps as a byte has room for if some are above 127 degrees."""
     unit = 0.5 if np.nanmax(degrees, initial=0.0) <= 0.5 * _STEPS else 180.0 / _STEPS
     return Bytes(unit, np.where(np.isnan(degrees), UNKNOWN, np.rint(np.nan_to_num(degrees) / unit)).astype(np.uint8))
 
 
-def degrees_between(a: Floats, b: Floats) -> Floats:
+def degrees_between(a: Doubles, b: Doubles) -> Doubles:
     """Return the angles between unit vectors in the last axis, NaN where one of them is."""
-    out: Floats = np.degrees(np.arccos(np.clip((a * b).sum(axis=-1), -1.0, 1.0)))
+    out: Doubles = np.degrees(np.arccos(np.clip((a * b).sum(axis=-1), -1.0, 1.0)))
     return out
 
 
-def angles_seen_from(rows: RunRows, history: History, topic: int) -> Floats:
+def angles_seen_from(rows: RunRows, history: History, topic: int) -> Doubles:
     """Return the degrees between ``topic``, an id, and every other at each slice, shape (S, T), NaN where unknown.
 
     ``rows`` are those of a run file, ``history`` is one of its readings.
@@ -55,7 +55,7 @@ def angles_seen_from(rows: RunRows, history: History, topic: int) -> Floats:
     return out
 
 
-def sketch_of(rows: RunRows, history: History, topic: int) -> Floats:
+def sketch_of(rows: RunRows, history: History, topic: int) -> Doubles:
     """Return the sketches of one topic's mean as unit rows, shape (S, 256), NaN where there is none.
 
     Arguments as in `angles_seen_from`.
@@ -80,10 +80,10 @@ def all_sketches(rows: RunRows, history: History) -> NDArray[np.float32]:
     return out
 
 
-def unit(rows: Floats) -> Floats:
+def unit(rows: Doubles) -> Doubles:
     """Return rows at length one; rows of zeros become NaN."""
     length = np.linalg.norm(rows, axis=-1, keepdims=True)
-    out: Floats = rows / np.where(length > 0, length, np.nan)
+    out: Doubles = rows / np.where(length > 0, length, np.nan)
     return out
 
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.phrases import STEP, period, unlabelled
 from vmfstream.dashboards.rows.run_rows import RunRows, at_once, once, readings_of, slices_per_date
-from vmfstream.dashboards.rows.word_order import Pairs, word_pairs
+from vmfstream.dashboards.rows.word_order import WordPairs, word_pairs
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import NameFrame, Reading, SliceFrame, kept
 
-Floats = NDArray[np.float64]
+Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -63,14 +63,14 @@ class History:
     n: Ints
     warm_up: Bools
     topic: Ints
-    documents: Floats
-    share: Floats
-    certainty: Floats
-    drift_angle: Floats
+    documents: Doubles
+    share: Doubles
+    certainty: Doubles
+    drift_angle: Doubles
     vocabulary: tuple[str, ...]
     word: Ints
-    weight: Floats
-    pairs: Pairs = frozenset()
+    weight: Doubles
+    pairs: WordPairs = frozenset()
     given: Mapping[int, str] = field(default_factory=dict)
     names: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
     per: int = 1
@@ -127,7 +127,7 @@ class History:
         stayed: Bools = np.asarray(there.any(axis=0))
         return ~stayed
 
-    def usual_drift_angle(self) -> Floats:
+    def usual_drift_angle(self) -> Doubles:
         """Return each topic's median drift angle after the warm-up in degrees, NaN where it has none, shape (T,)."""
         known = np.where(self.settled()[:, None] & self.alive(), self.drift_angle, np.nan)
         out = np.full(self.topic.size, np.nan)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import NO_WORD, Floats, History
-from vmfstream.dashboards.view import Measure
+from vmfstream.dashboards.rows.history import NO_WORD, Doubles, History
+from vmfstream.dashboards.view import SizeMeasure
 
 _STRONG = 8
 
@@ -39,7 +39,7 @@ def initial_topic(history: History) -> int | None:
     return int(history.topic[int(np.argmax(score))])
 
 
-def distinctness(history: History) -> Floats:
+def distinctness(history: History) -> Doubles:
     """Return how much of each topic's mean in the newest slice lies in few strong words of its own, 0 to 1, shape (T,).
 
     Squares of weights sum to 1 over all words; of those of the eight strongest, the part counts that other topics do
@@ -52,7 +52,7 @@ def distinctness(history: History) -> Floats:
     return np.asarray(np.sqrt(np.sum(square * own, axis=1)))
 
 
-def initial_measure(history: History) -> Measure:
+def initial_measure(history: History) -> SizeMeasure:
     """Return the initial measure: shares if the stream grew a lot, for counts make its beginning too thin to be seen.
 
     It did if the last third of slices has over three times the documents of the first, by their medians, so that

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vmfstream.dashboards.rows.geometry import degrees_between, unit
-from vmfstream.dashboards.rows.history import LONGEST_GAP, Bools, Floats, Ints, shown_slices
+from vmfstream.dashboards.rows.history import LONGEST_GAP, Bools, Doubles, Ints, shown_slices
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, at_once
 from vmfstream.runfile.queries import (
     AngleFrame,
@@ -284,7 +284,7 @@ class MergedRows:
         out: Bools = np.isin(slices * most + topics, last.slice * most + last.topic)
         return out
 
-    def _drift(self, reading: Reading) -> Floats:
+    def _drift(self, reading: Reading) -> Doubles:
         """Return the degrees between each topic's mean at a date and at the date before, by date and topic."""
         last, frame = self._lasts(reading), self.sketches(reading)
         out = np.full(last.slice.size, np.nan)
@@ -302,8 +302,8 @@ class MergedRows:
         return out
 
 
-def _quotient(a: Floats, b: Any) -> Floats:
-    out: Floats = np.divide(a, b, out=np.full(a.shape, np.nan), where=np.asarray(b) > 0)
+def _quotient(a: Doubles, b: Any) -> Doubles:
+    out: Doubles = np.divide(a, b, out=np.full(a.shape, np.nan), where=np.asarray(b) > 0)
     return out
 
 

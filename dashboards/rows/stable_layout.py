@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of
+from vmfstream.dashboards.rows.history import Doubles, History, Ints, history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, once, readings_of
 from vmfstream.dashboards.rows.similarity import lifetime_angles, order_by_similarity
 
@@ -41,7 +41,7 @@ class StableLayout:
 
     def __init__(self) -> None:
         self._order: list[int] = []
-        self._lines: dict[Hashable, tuple[Floats, int]] = {}
+        self._lines: dict[Hashable, tuple[Doubles, int]] = {}
         self._extents: dict[Hashable, tuple[float, float]] = {}
 
     def order_of(self, history: History) -> list[int]:
@@ -59,7 +59,7 @@ class StableLayout:
                 self._order.insert(at, topic)
         return list(self._order)
 
-    def line(self, key: Hashable, fitted: Floats, columns: int) -> Floats:
+    def line(self, key: Hashable, fitted: Doubles, columns: int) -> Doubles:
         """Return the straight line that levels a kind of picture: the first one's until there is twice as much.
 
         ``key`` names the kind, ``fitted`` is the line that suits the present ``columns`` best.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import Floats, History
+from vmfstream.dashboards.rows.history import Doubles, History
 from vmfstream.dashboards.rows.run_rows import RunRows, once
 
 _LEAST_SLICES = 4
@@ -31,7 +31,7 @@ def _is_whole(rows: RunRows, history: History) -> bool:
     return bool(reached[-1] >= _WHOLE * np.median(known[:-1]))
 
 
-def _reached(rows: RunRows, history: History) -> Floats:
+def _reached(rows: RunRows, history: History) -> Doubles:
     """Return the part of each slice that its representative documents reach, NaN where it is not known, shape (S,)."""
     slices, documents = rows.slices(), rows.representative()
     begin, end = (np.full(history.index.size, np.datetime64("NaT", "us")) for _ in range(2))

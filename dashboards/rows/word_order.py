@@ -9,14 +9,14 @@ from itertools import chain, pairwise
 
 from vmfstream.dashboards.rows.run_rows import RunRows, once
 
-Pairs = frozenset[tuple[str, str]]
+WordPairs = frozenset[tuple[str, str]]
 
 _WORD = re.compile(r"\w+")
 _TITLES = 50_000
 _LEAST = 2
 
 
-def word_pairs(rows: RunRows) -> Pairs:
+def word_pairs(rows: RunRows) -> WordPairs:
     """Return pairs of words that stand side by side in this order, twice at least and more often than the other way.
 
     They are counted in the titles that the run file holds, of representative documents and of stories.
@@ -42,7 +42,7 @@ def in_order(words: Sequence[str], pairs: Collection[tuple[str, str]]) -> list[s
     return out
 
 
-def _counted(rows: RunRows) -> Pairs:
+def _counted(rows: RunRows) -> WordPairs:
     titles = chain(rows.representative().title[:_TITLES], rows.story_documents().title[:_TITLES])
     counts = Counter(pair for title in set(titles) for pair in pairwise(_WORD.findall(str(title).lower())))
     return frozenset(

@@ -10,7 +10,7 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import PageParts, Panel
 from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes
-from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, topics_of
+from vmfstream.dashboards.rows.history import Doubles, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 
 # key of a column, and whether it holds numbers
@@ -65,7 +65,7 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     return out
 
 
-def _isotropy(rows: RunRows, history: History, topics: Ints) -> Floats:
+def _isotropy(rows: RunRows, history: History, topics: Ints) -> Doubles:
     """Return the isotropy of each of the ``topics`` at each slice, shape (S, T), NaN where unknown."""
     frame = rows.quality()
     out = np.full((history.index.size, topics.size), np.nan)
@@ -76,14 +76,14 @@ def _isotropy(rows: RunRows, history: History, topics: Ints) -> Floats:
     return out
 
 
-def drift_since_first(rows: RunRows, history: History) -> Floats:
+def drift_since_first(rows: RunRows, history: History) -> Doubles:
     """Return the degrees between each topic's mean and its first settled one, shape (S, T), NaN where unknown."""
     sketches = all_sketches(rows, history)
     there = ~np.isnan(sketches).any(axis=2) & history.settled()[:, None]
     first = np.argmax(there, axis=0)
     cosine = np.einsum("std,td->st", sketches, sketches[first, np.arange(history.topic.size)])
     drift = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0, dtype=np.float64)))
-    out: Floats = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), drift, np.nan)
+    out: Doubles = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), drift, np.nan)
     return out
 
 

@@ -19,7 +19,7 @@ from vmfstream.replay.papers.work import Done, Result, Task
 
 __all__ = ["PAPER", "LabelledStream", "fit_stories", "label_scores", "read_stream", "single_pass"]
 
-Labels = NDArray[np.int64]
+LabelArray = NDArray[np.int64]
 
 STORIES, SINGLE_PASS = "StoryMixture", "single pass"
 
@@ -82,7 +82,7 @@ class LabelledStream(NamedTuple):
     """Unit rows (N, D) in order of arrival, their classes (N,), and which are scored (N,)."""
 
     x: csr_array
-    y: Labels
+    y: LabelArray
     scored: NDArray[np.bool_]
 
 
@@ -121,14 +121,14 @@ def read_stream(name: str, order: int = 0) -> LabelledStream:
     return LabelledStream(x, y, np.array([bool(row[2]) for row in rows]))
 
 
-def fit_stories(stream: LabelledStream, **parameters: Any) -> tuple[Labels, dict[str, Any]]:
+def fit_stories(stream: LabelledStream, **parameters: Any) -> tuple[LabelArray, dict[str, Any]]:
     """Label a stream by `StoryMixture`, with ``parameters`` other than its defaults."""
     from vmfstream.estimators.stories import StoryMixture
 
     return StoryMixture(**parameters).fit(stream.x).labels_, {"parameters": parameters}
 
 
-def single_pass(stream: LabelledStream) -> tuple[Labels, dict[str, Any]]:
+def single_pass(stream: LabelledStream) -> tuple[LabelArray, dict[str, Any]]:
     """Label a stream by one pass: join the mean of the largest cosine if it reaches a threshold, else open a cluster.
 
     The threshold is the best of 19 on the first tenth of the stream by NMI, that is, chosen with labels.
@@ -143,7 +143,7 @@ def single_pass(stream: LabelledStream) -> tuple[Labels, dict[str, Any]]:
     return _threshold_labels(stream.x, threshold), {"threshold": round(threshold, 2)}
 
 
-def _threshold_labels(x: csr_array, threshold: float) -> Labels:
+def _threshold_labels(x: csr_array, threshold: float) -> LabelArray:
     return np.asarray(_single_pass(x.indptr, x.indices, x.data, x.shape[1], threshold))
 
 
@@ -176,7 +176,7 @@ def _single_pass(bounds, columns, values, width, threshold):  # type: ignore[no-
     return labels
 
 
-def label_scores(found: Labels, stream: LabelledStream) -> dict[str, float]:
+def label_scores(found: LabelArray, stream: LabelledStream) -> dict[str, float]:
     """Return the agreement of labels (N,) with the classes; documents without words are clusters of their own."""
     from vmfstream.clustering_metrics import adjusted_mutual_information, b_cubed, detection_cost, v_measure
     from vmfstream.metrics import adjusted_rand_index
@@ -192,7 +192,7 @@ def label_scores(found: Labels, stream: LabelledStream) -> dict[str, float]:
     }
 
 
-_METHODS: dict[str, Callable[[LabelledStream], tuple[Labels, dict[str, Any]]]] = {
+_METHODS: dict[str, Callable[[LabelledStream], tuple[LabelArray, dict[str, Any]]]] = {
     STORIES: fit_stories,
     SINGLE_PASS: single_pass,
 }

@@ -56,15 +56,17 @@ def test_definitions_are_sentences() -> None:
 
 
 def test_names_of_classes_and_types_stand_for_one_thing_each() -> None:
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for module, path in modules():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(module)
-            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
-                found.setdefault(ast.unparse(node.target), []).append(module)
+                found.setdefault(node.name, {})[module] = module
+            elif isinstance(node, ast.AnnAssign | ast.Assign) and not isinstance(node.value, ast.Name):
+                name = ast.unparse(node.target if isinstance(node, ast.AnnAssign) else node.targets[0])
+                if re.fullmatch("[A-Z][A-Za-z]*[a-z][A-Za-z]*", name):
+                    found.setdefault(name, {})[module] = ast.unparse(node.value) if node.value else ""
     assert len(found) > 500
-    assert not {name: where for name, where in found.items() if len(where) > 1}
+    assert not {name: where for name, where in found.items() if len(set(where.values())) > 1}
 
 
 def test_terms_are_in_order() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from vmfstream.dashboards.printed import Paper
+    from vmfstream.dashboards.printed import PaperSize
     from vmfstream.engine.loop import engine as loop
     from vmfstream.engine.loop.engine import Engine, Observer
     from vmfstream.protocols import Model
@@ -172,7 +172,7 @@ def _topics_found(model: Model, most: int, documents: int) -> str:
     return f"topics: {found:,} of at most {most:,}"
 
 
-def write_page(run_file: Path, page: Path, max_mb: float = 8.0, *, paper: Paper | None = None) -> None:
+def write_page(run_file: Path, page: Path, max_mb: float = 8.0, *, paper: PaperSize | None = None) -> None:
     """Write the page of a run file; print its path and size, and what was left out to keep the size.
 
     Parameters

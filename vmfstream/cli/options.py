@@ -121,7 +121,7 @@ SlicesOption = Annotated[
         rich_help_panel=SLICES,
     ),
 ]
-Topics = Annotated[
+TopicsOption = Annotated[
     int, typer.Option("--topics", "-k", min=1, help="Maximum number of active topics.", rich_help_panel=SLICES)
 ]
 TopicsFrom = Annotated[
@@ -141,7 +141,7 @@ LivingTopics = Annotated[
         rich_help_panel=SLICES,
     ),
 ]
-Window = Annotated[
+WindowOption = Annotated[
     int,
     typer.Option(
         min=0,
@@ -159,7 +159,7 @@ RefitBudget = Annotated[
         rich_help_panel=SLICES,
     ),
 ]
-Seed = Annotated[
+SeedOption = Annotated[
     int,
     typer.Option(
         min=0, help="Seed of all random choices; the same seed gives the same topics.", rich_help_panel=SLICES
@@ -201,7 +201,7 @@ PhrasesOption = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
-SmoothedStories = Annotated[
+SmoothedStoriesOption = Annotated[
     bool,
     typer.Option(
         "--smoothed-stories",
@@ -210,7 +210,7 @@ SmoothedStories = Annotated[
         rich_help_panel=STORIES,
     ),
 ]
-Sample = Annotated[
+SampleOption = Annotated[
     int,
     typer.Option(
         min=0,
@@ -266,7 +266,7 @@ Namer = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
-Embed = Annotated[
+EmbedOption = Annotated[
     str,
     typer.Option(
         "--embed",
@@ -332,7 +332,7 @@ Out = Annotated[
         show_default=False,
     ),
 ]
-KeptDocuments = Annotated[
+KeptDocumentsOption = Annotated[
     str,
     typer.Option(
         "--documents",
@@ -437,7 +437,7 @@ Threads = Annotated[
         rich_help_panel=PERFORMANCE,
     ),
 ]
-Workers = Annotated[
+WorkersOption = Annotated[
     int,
     typer.Option(
         "--workers",

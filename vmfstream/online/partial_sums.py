@@ -18,14 +18,14 @@ from vmfstream.online.belief import Belief, ScorePolynomial, current_belief, gat
 from vmfstream.online.results import StepInfo
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, read_only, rows_of
 
-Words = NDArray[np.int64]
+WordColumns = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceProgress:
     """What a slice has gathered so far: sums ``s`` (A, kp) of ``words`` (A,), and what scoring needs of the rest."""
 
-    words: Words
+    words: WordColumns
     s: Matrix
     weight: Vector
     gamma: Vector
@@ -42,7 +42,7 @@ class PartialSums:
     ``documents`` have been scored, ``scored`` of them with a direction, whose log-densities have the sum ``loglik``.
     """
 
-    words: Words
+    words: WordColumns
     s: Matrix
     n: Vector
     documents: int
@@ -112,7 +112,7 @@ def step_by_sums(state: TrackState, sums: PartialSums, kept: Rows, resp: Matrix)
     return read_only(refreshed(replace(state, open=opened)))
 
 
-def _rows(so_far: SliceProgress, words: Words) -> Matrix:
+def _rows(so_far: SliceProgress, words: WordColumns) -> Matrix:
     """Rows of the gathered sums of these words, zero where nothing was gathered."""
     out = np.zeros((len(words), so_far.s.shape[1]), np.float32)
     at = np.searchsorted(so_far.words, words)

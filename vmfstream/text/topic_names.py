@@ -25,11 +25,11 @@ _USUAL = 0.1
 _ALIKE = 4
 """Words that begin with so many equal letters say the same."""
 
-Weights = Sequence[Sequence[tuple[str, float]]]
+WeightedTerms = Sequence[Sequence[tuple[str, float]]]
 """For each topic words or phrases with their weights."""
 
 
-def topic_names(words: Weights, phrases: Weights) -> list[list[str]]:
+def topic_names(words: WeightedTerms, phrases: WeightedTerms) -> list[list[str]]:
     """Return up to `PARTS` parts of the name of each of K topics, the most telling first.
 
     Parameters
@@ -86,7 +86,7 @@ def shortened(parts: Sequence[str], words: int) -> str:
     return JOINT.join(chosen)
 
 
-def _totals(lists: Weights) -> Mapping[str, float]:
+def _totals(lists: WeightedTerms) -> Mapping[str, float]:
     totals: dict[str, float] = {}
     for pairs in lists:
         for name, weight in pairs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vmfstream.dashboards.rows.geometry import all_sketches, degrees_between, unit
-from vmfstream.dashboards.rows.history import Bools, Floats, Ints, history_of
+from vmfstream.dashboards.rows.history import Bools, Doubles, Ints, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.view import Selection
@@ -54,12 +54,12 @@ class GlobeFrame:
     date: int
     labels: tuple[str, ...]
     topics: Ints
-    place: Floats
-    drift: Floats
-    share: Floats
+    place: Doubles
+    drift: Doubles
+    share: Doubles
     names: tuple[str, ...]
 
-    def trail(self, t: int) -> Floats:
+    def trail(self, t: int) -> Doubles:
         """Return the trail of column ``t`` at the date as unit vectors, oldest first, the dot last, shape (P, 3)."""
         known = self.place[max(0, self.date - BACK + 1) : self.date + 1, t]
         known = known[~np.isnan(known[:, 0])]
@@ -102,7 +102,7 @@ def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
     )
 
 
-def moved(start: Floats, east: Floats, north: Floats) -> Floats:
+def moved(start: Doubles, east: Doubles, north: Doubles) -> Doubles:
     """Return the points reached from unit vectors ``start`` (N, 3) by great circles, (N, 3).
 
     They go so many degrees ``east`` and ``north``, both (N,).
@@ -110,18 +110,18 @@ def moved(start: Floats, east: Floats, north: Floats) -> Floats:
     to_east, to_north = _compass(start)
     way = np.radians(east)[..., None] * to_east + np.radians(north)[..., None] * to_north
     far = np.linalg.norm(way, axis=-1, keepdims=True)
-    out: Floats = np.cos(far) * start + np.sinc(far / np.pi) * way
+    out: Doubles = np.cos(far) * start + np.sinc(far / np.pi) * way
     return out
 
 
-def seen_from_point(start: Floats, points: Floats) -> tuple[Floats, Floats]:
+def seen_from_point(start: Doubles, points: Doubles) -> tuple[Doubles, Doubles]:
     """Return how many degrees to go east and north from a unit vector to reach points, along great circles."""
     way = _tangent(start, points)
     to_east, to_north = _compass(start)
     return way @ to_east, way @ to_north
 
 
-def stretched(path: Floats, least: float) -> Floats:
+def stretched(path: Doubles, least: float) -> Doubles:
     """Return a path of unit vectors that ends where it did and begins ``least`` degrees from there.
 
     Its beginning goes as far as is missing, straight away from the end; the points between follow, each a bit less.
@@ -135,7 +135,7 @@ def stretched(path: Floats, least: float) -> Floats:
     return moved(path[-1], way[:, 0], way[:, 1])
 
 
-def _around(own: Floats, lives: Floats, at: Floats, t: int) -> Floats:
+def _around(own: Doubles, lives: Doubles, at: Doubles, t: int) -> Doubles:
     """Return where a topic stands on the globe, from its sketches, shape (P, 3)."""
     way = _tangent(lives[t], own)
     some = way[:: -(-len(way) // _ENOUGH)]
@@ -152,7 +152,7 @@ def _around(own: Floats, lives: Floats, at: Floats, t: int) -> Floats:
     return moved(np.broadcast_to(at[t], (len(own), 3)), offset[:, 0], offset[:, 1])
 
 
-def _drift(own: Floats, there: Bools) -> Floats:
+def _drift(own: Doubles, there: Bools) -> Doubles:
     """Return the degrees between each date and the beginning of its trail, shape (S,)."""
     known = np.flatnonzero(there)
     first = known[np.searchsorted(known, known - BACK + 1)]
@@ -161,16 +161,16 @@ def _drift(own: Floats, there: Bools) -> Floats:
     return out
 
 
-def _tangent(start: Floats, points: Floats) -> Floats:
+def _tangent(start: Doubles, points: Doubles) -> Doubles:
     """Return the way from a unit vector to others: directions at right angles to it, as long as degrees."""
     cosine = np.clip(points @ start, -1.0, 1.0)
     across = points - cosine[:, None] * start
     length = np.linalg.norm(across, axis=1, keepdims=True)
-    out: Floats = np.degrees(np.arctan2(length, cosine[:, None])) * across / np.where(length > 0, length, 1.0)
+    out: Doubles = np.degrees(np.arctan2(length, cosine[:, None])) * across / np.where(length > 0, length, 1.0)
     return out
 
 
-def _compass(start: Floats) -> tuple[Floats, Floats]:
+def _compass(start: Doubles) -> tuple[Doubles, Doubles]:
     """Return the directions east and north at unit vectors; at a pole, east is the second axis."""
     east = np.stack([-start[..., 1], start[..., 0], np.zeros(start.shape[:-1])], axis=-1)
     length = np.linalg.norm(east, axis=-1, keepdims=True)

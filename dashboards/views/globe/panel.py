@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.panels import PageParts, Panel, chart
 from vmfstream.dashboards.rows.geometry import as_bytes
-from vmfstream.dashboards.rows.history import Floats
+from vmfstream.dashboards.rows.history import Doubles
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.globe.frame import BACK
@@ -61,7 +61,7 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
     return {"data": globe_styles(theme("light")), "layout": layout}
 
 
-def _whole(degrees: Floats) -> np.ndarray[Any, np.dtype[np.int16]]:
+def _whole(degrees: Doubles) -> np.ndarray[Any, np.dtype[np.int16]]:
     """Return hundredths of degrees, -32768 for nowhere."""
     return np.where(np.isnan(degrees), _NOWHERE, np.rint(np.nan_to_num(degrees) * _HUNDREDTHS)).astype(np.int16)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.dashboards.rows.geometry import unit
-from vmfstream.dashboards.rows.history import Floats, Ints
+from vmfstream.dashboards.rows.history import Doubles, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows, once
 from vmfstream.runfile.queries import AngleFrame, SketchFrame, kept
 
@@ -29,7 +29,7 @@ _STEPS = 400
 _TRIED = 400
 
 
-def topic_positions(rows: RunRows) -> dict[int, Floats]:
+def topic_positions(rows: RunRows) -> dict[int, Doubles]:
     """Return the position of every topic of which the run file holds sketches, as a unit vector in three dimensions.
 
     They are computed once for cached rows.
@@ -37,7 +37,7 @@ def topic_positions(rows: RunRows) -> dict[int, Floats]:
     return once(rows, ("topic_positions",), lambda: _computed(rows))
 
 
-def _computed(rows: RunRows) -> dict[int, Floats]:
+def _computed(rows: RunRows) -> dict[int, Doubles]:
     frame = rows.slices()
     final = frame.slice[~frame.warm_up] if not frame.warm_up.all() else frame.slice
     angles, sketches = rows.angles("filtered"), rows.sketches("filtered")
@@ -53,7 +53,7 @@ def _computed(rows: RunRows) -> dict[int, Floats]:
     return places
 
 
-def mean_degrees(angles: AngleFrame, sketches: SketchFrame, topics: Ints) -> Floats:
+def mean_degrees(angles: AngleFrame, sketches: SketchFrame, topics: Ints) -> Doubles:
     """Return the mean angle of each pair of topics over the slices in which both live, shape (T, T).
 
     ``angles`` and ``sketches`` are those of a run file, ``topics`` (T,) ids in order. Pairs that were never active
@@ -71,12 +71,12 @@ def mean_degrees(angles: AngleFrame, sketches: SketchFrame, topics: Ints) -> Flo
     life = unit(of_topic @ unit(sketches.numbers[own]))
     times, total = times + times.T, total + total.T
     unmet = np.degrees(np.arccos(np.clip(life @ life.T, -1.0, 1.0)))
-    out: Floats = np.where(times > 0, total / np.maximum(times, 1), unmet)
+    out: Doubles = np.where(times > 0, total / np.maximum(times, 1), unmet)
     np.fill_diagonal(out, 0.0)
     return out
 
 
-def targets(degrees: Floats) -> Floats:
+def targets(degrees: Doubles) -> Doubles:
     """Return the angles on the globe, in radians, that pairs should have: those of random points, rank by rank."""
     upper = np.triu_indices(len(degrees), 1)
     out = np.zeros_like(degrees)
@@ -87,7 +87,7 @@ def targets(degrees: Floats) -> Floats:
     return out + out.T
 
 
-def lay_out(target: Floats, start: Floats | None = None) -> Floats:
+def lay_out(target: Doubles, start: Doubles | None = None) -> Doubles:
     """Return points on the sphere whose angles misfit their targets least, shape (T, 3).
 
     Without a start, the best of several fixed ones counts: the three strongest axes of the targets, then random points.
@@ -105,7 +105,7 @@ def lay_out(target: Floats, start: Floats | None = None) -> Floats:
     return unit(min(fits, key=lambda fit: float(fit.fun)).x.reshape(-1, 3))
 
 
-def put_among(places: Floats, target: Floats) -> Floats:
+def put_among(places: Doubles, target: Doubles) -> Doubles:
     """Return the point that misfits its targets to fixed places least, shape (3,): the best of 400 spread evenly."""
     if not len(places):
         return np.array([1.0, 0.0, 0.0])
@@ -113,18 +113,18 @@ def put_among(places: Floats, target: Floats) -> Floats:
     z, turn = 1.0 - 2.0 * k / _TRIED, np.pi * (1.0 + 5.0**0.5) * k
     tried = np.column_stack([np.sqrt(1.0 - z**2) * np.cos(turn), np.sqrt(1.0 - z**2) * np.sin(turn), z])
     misfit = np.arccos(np.clip(tried @ places.T, -1.0, 1.0)) - target
-    best: Floats = tried[np.argmin((_weights(target) * misfit**2).sum(axis=1))]
+    best: Doubles = tried[np.argmin((_weights(target) * misfit**2).sum(axis=1))]
     return best
 
 
-def turned_back(points: Floats, onto: Floats) -> Floats:
+def turned_back(points: Doubles, onto: Doubles) -> Doubles:
     """Return points rotated, and mirrored if needed, to lie as near to other points as possible."""
     left, _, right = np.linalg.svd(points.T @ onto)
-    out: Floats = points @ (left @ right)
+    out: Doubles = points @ (left @ right)
     return out
 
 
-def _by_birth(given: dict[int, Floats], angles: AngleFrame, sketches: SketchFrame) -> dict[int, Floats]:
+def _by_birth(given: dict[int, Doubles], angles: AngleFrame, sketches: SketchFrame) -> dict[int, Doubles]:
     """Return places of all topics: the given ones, then every other at the slice of its birth."""
     places = dict(given)
     topics, first = np.unique(sketches.topic[np.argsort(sketches.slice, kind="stable")], return_index=True)
@@ -148,7 +148,7 @@ def _by_birth(given: dict[int, Floats], angles: AngleFrame, sketches: SketchFram
     return places
 
 
-def _completed(places: Floats, target: Floats) -> Floats:
+def _completed(places: Doubles, target: Doubles) -> Doubles:
     """Return places in which rows of NaN are put among the others, one by one."""
     out = places.copy()
     for k in np.flatnonzero(np.isnan(places).any(axis=1)):
@@ -157,26 +157,26 @@ def _completed(places: Floats, target: Floats) -> Floats:
     return out
 
 
-def _weights(target: Floats) -> Floats:
-    weight: Floats = np.maximum(target, _NEAREST) ** -_POWER
+def _weights(target: Doubles) -> Doubles:
+    weight: Doubles = np.maximum(target, _NEAREST) ** -_POWER
     return weight
 
 
-def _axes(target: Floats) -> Floats:
+def _axes(target: Doubles) -> Doubles:
     """Return the three strongest axes of the cosines of the targets; signs are fixed by the largest entry."""
     value, vector = np.linalg.eigh(np.cos(target))
     axes = vector[:, -3:] * np.sqrt(np.maximum(value[-3:], 1e-9))
     largest = np.abs(axes).argmax(axis=0)
-    points: Floats = axes * np.sign(axes[largest, np.arange(axes.shape[1])])
+    points: Doubles = axes * np.sign(axes[largest, np.arange(axes.shape[1])])
     return np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
 
 
-def _random(count: int) -> list[Floats]:
+def _random(count: int) -> list[Doubles]:
     rng = np.random.default_rng(_SEED)
     return [rng.normal(size=(count, 3)) for _ in range(min(_STARTS, _TIMES_SQUARE // count**2))]
 
 
-def _stress(x: Floats, target: Floats, weight: Floats) -> tuple[float, NDArray[np.float64]]:
+def _stress(x: Doubles, target: Doubles, weight: Doubles) -> tuple[float, NDArray[np.float64]]:
     """Return the weighted misfit of all pairs and its gradient; points need not have length one."""
     points = x.reshape(-1, 3)
     length = np.linalg.norm(points, axis=1, keepdims=True)

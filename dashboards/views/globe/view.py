@@ -13,7 +13,7 @@ from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.geometry import unit
-from vmfstream.dashboards.rows.history import Floats, Ints
+from vmfstream.dashboards.rows.history import Doubles, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.globe.frame import BACK, SCALE, GlobeFrame, globe_frame
@@ -52,7 +52,7 @@ def shown_topics(frame: GlobeFrame) -> Ints:
     return there[np.argsort(-frame.share[there], kind="stable")][:LARGEST]
 
 
-def sight(frame: GlobeFrame) -> Floats:
+def sight(frame: GlobeFrame) -> Doubles:
     """Return the middle of the side in sight: where most documents are at the date, as a unit vector."""
     columns = shown_topics(frame) if frame.place.size else np.empty(0, np.int64)
     heavy = frame.share[columns] @ frame.place[frame.date, columns] if columns.size else np.zeros(3)
@@ -87,7 +87,7 @@ def _traces(frame: GlobeFrame, width: int, name: ThemeName) -> list[dict[str, An
     return [*out, rings, dots | _at(now) | {"marker": marker}, names | _names(frame, columns, now, sizes, width)]
 
 
-def _names(frame: GlobeFrame, columns: Ints, now: Floats, sizes: Floats, width: int) -> dict[str, Any]:
+def _names(frame: GlobeFrame, columns: Ints, now: Doubles, sizes: Doubles, width: int) -> dict[str, Any]:
     """Return the names of the 16 largest topics on the visible side that find room inside the disc."""
     radius = width * (0.5 - _PAD)
     away, up, right = _axes(sight(frame))
@@ -123,7 +123,7 @@ def globe_styles(colours: Theme) -> list[dict[str, Any]]:
     ]
 
 
-def globe_layout(width: int, name: ThemeName, middle: Floats) -> dict[str, Any]:
+def globe_layout(width: int, name: ThemeName, middle: Doubles) -> dict[str, Any]:
     """Return the empty globe, seen from above the unit vector ``middle`` (3,), and its scale.
 
     ``width`` in pixels is also the height; ``name`` is that of the theme.
@@ -166,29 +166,29 @@ def globe_layout(width: int, name: ThemeName, middle: Floats) -> dict[str, Any]:
     }
 
 
-def lon_lat(points: Floats) -> tuple[Floats, Floats]:
+def lon_lat(points: Doubles) -> tuple[Doubles, Doubles]:
     """Return longitude and latitude of unit vectors."""
-    lon: Floats = np.degrees(np.arctan2(points[..., 1], points[..., 0]))
-    lat: Floats = np.degrees(np.arcsin(np.clip(points[..., 2], -1.0, 1.0)))
+    lon: Doubles = np.degrees(np.arctan2(points[..., 1], points[..., 0]))
+    lat: Doubles = np.degrees(np.arcsin(np.clip(points[..., 2], -1.0, 1.0)))
     return lon, lat
 
 
-def _at(points: Floats) -> dict[str, Any]:
+def _at(points: Doubles) -> dict[str, Any]:
     lon, lat = lon_lat(points)
     return {"lon": lon.astype(np.float32), "lat": lat.astype(np.float32)}
 
 
-def _stacked(points: Sequence[Floats]) -> Floats:
+def _stacked(points: Sequence[Doubles]) -> Doubles:
     return np.array(points, dtype=np.float64).reshape(-1, 3)
 
 
-def _third(path: Floats, k: int) -> Floats:
+def _third(path: Doubles, k: int) -> Doubles:
     """Return one of the three parts of a path; each begins where the one before ends."""
     ends = np.linspace(0, len(path) - 1, len(_WIDTHS) + 1).round().astype(np.int64)
     return path[ends[k] : ends[k + 1] + 1]
 
 
-def _axes(away: Floats) -> tuple[Floats, Floats, Floats]:
+def _axes(away: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     """Return the middle of the side in sight, and what is up and right of it."""
     right = unit(np.array([-away[1], away[0], 0.0]))
     return away, np.cross(away, right), right

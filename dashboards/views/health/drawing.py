@@ -9,7 +9,7 @@ import numpy as np
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.theme import ThemeName, template, theme
-from vmfstream.dashboards.rows.history import Floats, ticks
+from vmfstream.dashboards.rows.history import Doubles, ticks
 from vmfstream.dashboards.view import PHONE, Size
 from vmfstream.dashboards.views.health.frame import HealthFrame, HealthRow
 
@@ -39,9 +39,9 @@ def draw_health(frame: HealthFrame, size: Size, name: ThemeName) -> dict[str, An
     for k, row in enumerate(frame.rows):
         bottom, top = _scale(row)
 
-        def place(values: Floats, k: int = k, bottom: float = bottom, top: float = top) -> Floats:
+        def place(values: Doubles, k: int = k, bottom: float = bottom, top: float = top) -> Doubles:
             level = np.clip((values - bottom) / (top - bottom), 0.0, 1.0)
-            placed: Floats = k + 0.5 + shift + drawn * (0.5 - level)
+            placed: Doubles = k + 0.5 + shift + drawn * (0.5 - level)
             return placed
 
         known = np.flatnonzero(~np.isnan(row.usual) & (np.isfinite(row.low) | np.isfinite(row.high)))

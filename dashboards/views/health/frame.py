@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from vmfstream.dashboards.looks import phrases, texts
-from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of, shown_slices
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, history_of, shown_slices
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.runfile.queries import EpochFrame, kept
@@ -34,14 +34,14 @@ _COMPARED = 10
 """Strongest words of which a topic must keep one."""
 
 
-Side = Literal["high", "low", "none"]
+BadSide = Literal["high", "low", "none"]
 
 
 class _Kind(NamedTuple):
     """A row: its key in ``HEALTH_ROWS``, the bad side of its usual range, whether it starts at zero, and its format."""
 
     name: str
-    bad: Side
+    bad: BadSide
     zero: bool
     write: Callable[[float], str]
 
@@ -65,10 +65,10 @@ class HealthRow:
     """
 
     name: str
-    values: Floats
-    low: Floats
-    high: Floats
-    usual: Floats
+    values: Doubles
+    low: Doubles
+    high: Doubles
+    usual: Doubles
     shown: tuple[str, ...]
     usually: str
     unusual: Bools
@@ -105,7 +105,7 @@ def health_frame(rows: RunRows) -> HealthFrame:
     )
 
 
-def usual(values: Floats, floor: Floats | float) -> tuple[Floats, Floats]:
+def usual(values: Doubles, floor: Doubles | float) -> tuple[Doubles, Doubles]:
     """Return for each slice the median of the slices before it, and their spread.
 
     Parameters
@@ -131,7 +131,7 @@ def usual(values: Floats, floor: Floats | float) -> tuple[Floats, Floats]:
     return median, np.maximum(spread, floor)
 
 
-def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
+def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Doubles]]:
     epochs = rows.epochs()
     frame, events = kept(rows.slices(), shown_slices(rows.slices())), rows.events()
     begin = history.index[0] if history.index.size else 0
@@ -158,7 +158,7 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
     ]
 
 
-def _row(kind: _Kind, values: Floats, whole: int) -> HealthRow:
+def _row(kind: _Kind, values: Doubles, whole: int) -> HealthRow:
     """Judge the values of slices, of which the first ``whole`` ones are finished."""
     # a spread below what counting alone gives would call every second slice unusual
     centre = np.abs(np.nan_to_num(values))
@@ -182,14 +182,14 @@ def _row(kind: _Kind, values: Floats, whole: int) -> HealthRow:
     )
 
 
-def _usually(kind: _Kind, median: Floats) -> str:
+def _usually(kind: _Kind, median: Doubles) -> str:
     """Return what is usual now, as text."""
     if not median.size or np.isnan(median[-1]):
         return ""
     return texts.UP_TO.format(f"{_DEVIATIONS:+.0f}") if kind.name == "surprise" else kind.write(float(median[-1]))
 
 
-def _by_slice(epochs: EpochFrame, history: History, values: Floats, weight: Any, mean: bool = False) -> Floats:
+def _by_slice(epochs: EpochFrame, history: History, values: Doubles, weight: Any, mean: bool = False) -> Doubles:
     """Return sums of a column of epochs by slice, or means weighted by ``weight``; NaN where nothing is known."""
     weights = np.ones(values.size) if weight is None else np.asarray(weight, np.float64)
     slices = history.index.size
@@ -198,11 +198,11 @@ def _by_slice(epochs: EpochFrame, history: History, values: Floats, weight: Any,
     total = np.bincount(s[known], weights=(values * weights)[known], minlength=slices)
     of = np.bincount(s[known], weights=weights[known], minlength=slices)
     there = np.bincount(s[known], minlength=slices) > 0
-    whole: Floats = np.where(there & (of > 0), total / np.where(mean & (of > 0), of, 1.0), np.nan)
+    whole: Doubles = np.where(there & (of > 0), total / np.where(mean & (of > 0), of, 1.0), np.nan)
     return whole
 
 
-def _of_topics(rows: RunRows, history: History, name: str) -> Floats:
+def _of_topics(rows: RunRows, history: History, name: str) -> Doubles:
     """Return the mean of a column of `vmfstream.runfile.queries.QualityFrame` over the topics of each slice."""
     frame, slices = rows.quality(), history.index.size
     values = getattr(frame, name)
@@ -210,17 +210,17 @@ def _of_topics(rows: RunRows, history: History, name: str) -> Floats:
     known = ~np.isnan(values) & (s >= 0) & (s < slices)
     many = np.bincount(s[known], minlength=slices)
     total = np.bincount(s[known], weights=values[known], minlength=slices)
-    mean: Floats = np.divide(total, many, out=np.full(slices, np.nan), where=many > 0)
+    mean: Doubles = np.divide(total, many, out=np.full(slices, np.nan), where=many > 0)
     return mean
 
 
-def _isotropy(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
+def _isotropy(rows: RunRows, history: History) -> list[tuple[_Kind, Doubles]]:
     """Return the row of isotropy, which documents that are words have not."""
     mean = _of_topics(rows, history, "isotropy")
     return [] if np.isnan(mean).all() else [(_Kind("isotropy", "none", True, phrases.percent), mean)]
 
 
-def _last(epochs: EpochFrame, history: History, values: Floats) -> Floats:
+def _last(epochs: EpochFrame, history: History, values: Doubles) -> Doubles:
     """Return the last known value of each slice."""
     out = np.full(history.index.size, np.nan)
     s = epochs.slice - (history.index[0] if out.size else 0)

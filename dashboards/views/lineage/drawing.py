@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.texts import WARM_UP
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
-from vmfstream.dashboards.rows.history import Bools, Floats, History, ticks
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, ticks
 from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.view import INSET, PHONE, Size
 from vmfstream.dashboards.views.lineage.frame import LineageFrame, TopicEvent, TopicLane, thickness
@@ -77,8 +77,8 @@ class _Drawing:
     def _ribbons(self) -> Iterator[dict[str, Any]]:
         """Give one filled trace per colour: every active stretch of every topic, as thick as its share."""
         for slot, lines in self._by_slot():
-            xs: list[Floats] = []
-            ys: list[Floats] = []
+            xs: list[Doubles] = []
+            ys: list[Doubles] = []
             gap = np.array([np.nan])
             for line in lines:
                 for a, b in _runs(line.active, line.first, line.last):
@@ -98,7 +98,7 @@ class _Drawing:
                     "line": {"color": self.colours.slots[slot].ink, "width": 1},
                 }
 
-    def _stretch(self, a: int, b: int, t: int) -> tuple[Floats, Floats]:
+    def _stretch(self, a: int, b: int, t: int) -> tuple[Doubles, Doubles]:
         """Return positions and half thickness between two rows; a single slice gets a little width of its own."""
         from scipy.interpolate import PchipInterpolator
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import Bools, Floats, History
+from vmfstream.dashboards.rows.history import Bools, Doubles, History
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import lifetime
 from vmfstream.dashboards.views.lineage.lane_assignment import Life, Link, assign_lanes
@@ -143,7 +143,7 @@ def lineage_frame(rows: RunRows, history: History, selected: int | None, all_top
     )
 
 
-def thickness(history: History, least: float, most: float) -> Floats:
+def thickness(history: History, least: float, most: float) -> Doubles:
     """Return the thickness of every life of ``history`` in every slice, by the square root of its share, shape (S, T).
 
     It lies between ``least`` and ``most``. The share that is drawn thickest is a power of 1.25, so that the scale
@@ -151,7 +151,7 @@ def thickness(history: History, least: float, most: float) -> Floats:
     """
     share = np.clip(np.nan_to_num(history.share), 0.0, None)
     largest = max(float(share.max(initial=0.0)), 1e-12)
-    scaled: Floats = least + (most - least) * np.sqrt(share / _STEP ** np.ceil(np.log(largest) / np.log(_STEP)))
+    scaled: Doubles = least + (most - least) * np.sqrt(share / _STEP ** np.ceil(np.log(largest) / np.log(_STEP)))
     return scaled
 
 

@@ -11,7 +11,7 @@ from vmfstream.dashboards.looks.dotlabels import LINE, Box, DotLabel, dated_poin
 from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import ThemeName, template, theme
-from vmfstream.dashboards.rows.history import Bools, Floats
+from vmfstream.dashboards.rows.history import Bools, Doubles
 from vmfstream.dashboards.views.neighbours.frame import RING, NeighboursFrame
 
 NEAREST, LARGEST = 40, 20
@@ -32,7 +32,7 @@ _APART = 36.0  # pixels between two dates
 _RING_LABEL = 206.0  # at the lower edge of the sector, where only the newest past comes
 
 
-def drawn(degrees: Floats, shares: Floats) -> Bools:
+def drawn(degrees: Doubles, shares: Doubles) -> Bools:
     """Return which of the living topics are drawn: all, or the nearest 40 and the largest 20."""
     living = ~np.isnan(degrees)
     if living.sum() <= NEAREST + LARGEST:
@@ -70,7 +70,7 @@ def neighbour_traces(frame: NeighboursFrame, width: int, name: ThemeName) -> lis
             width / 2 + a * scale, width / 2 - b * scale, radius, text, em_width(text, bold) * font, LINE * font
         )
 
-    def boxes(a: Floats, b: Floats, radius: Floats | float) -> list[Box]:
+    def boxes(a: Doubles, b: Doubles, radius: Doubles | float) -> list[Box]:
         radii = np.broadcast_to(radius, a.shape)
         return [dot(width / 2 + u * scale, width / 2 - v * scale, r) for u, v, r in zip(a, b, radii, strict=True)]
 
@@ -126,17 +126,17 @@ def neighbour_layout(frame: NeighboursFrame, width: int, name: ThemeName) -> dic
     }
 
 
-def _polar(degrees: Floats, direction: Floats) -> tuple[Floats, Floats]:
+def _polar(degrees: Doubles, direction: Doubles) -> tuple[Doubles, Doubles]:
     return degrees * np.cos(np.radians(direction)), degrees * np.sin(np.radians(direction))
 
 
-def _gapped(a: Floats, b: Floats) -> Floats:
+def _gapped(a: Doubles, b: Doubles) -> Doubles:
     """Return the pairs of a and b with a gap after each."""
-    out: Floats = np.column_stack([a, b, np.full(a.size, np.nan)]).ravel()
+    out: Doubles = np.column_stack([a, b, np.full(a.size, np.nan)]).ravel()
     return out
 
 
-def _trail(x: Floats, y: Floats, ink: str) -> list[dict[str, Any]]:
+def _trail(x: Doubles, y: Doubles, ink: str) -> list[dict[str, Any]]:
     """Return the way from the oldest point to the middle in four pieces, thin to thick."""
     x, y = (np.append(v, 0.0) if v.size else v for v in (x, y))
     ends = np.linspace(0, max(x.size - 1, 0), len(_TRAIL_WIDTHS) + 1).round().astype(np.int64)
@@ -146,16 +146,16 @@ def _trail(x: Floats, y: Floats, ink: str) -> list[dict[str, Any]]:
     ]
 
 
-def _path(name: str, x: Floats, y: Floats, colour: str, width: float) -> dict[str, Any]:
+def _path(name: str, x: Doubles, y: Doubles, colour: str, width: float) -> dict[str, Any]:
     line = {"color": colour, "width": width}
     return _scatter(name, "lines", x, y) | {"line": line, "connectgaps": False}
 
 
 def _dots(
     name: str,
-    x: Floats,
-    y: Floats,
-    size: Floats | float,
+    x: Doubles,
+    y: Doubles,
+    size: Doubles | float,
     fill: Sequence[str] | str,
     ink: Sequence[str] | str,
     line: float,
@@ -165,7 +165,7 @@ def _dots(
 
 
 def _texts(
-    name: str, x: Floats, y: Floats, text: Sequence[str], side: Sequence[str] | str, font: tuple[str, float, int]
+    name: str, x: Doubles, y: Doubles, text: Sequence[str], side: Sequence[str] | str, font: tuple[str, float, int]
 ) -> dict[str, Any]:
     colour, size, weight = font
     style = {"color": colour, "size": size, "weight": weight}
@@ -181,7 +181,7 @@ def _written(
     return _texts(name, x, y, [for_plotly(text) for text, _ in found], "middle center", font)
 
 
-def _scatter(name: str, mode: str, x: Floats, y: Floats) -> dict[str, Any]:
+def _scatter(name: str, mode: str, x: Doubles, y: Doubles) -> dict[str, Any]:
     return {
         "type": "scatter",
         "name": name,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of
-from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, history_of
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, Ints, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.rows.topic_names import topic_name
@@ -37,9 +37,9 @@ class Past:
 
     at: Ints
     date: Ints
-    degrees: Floats
+    degrees: Doubles
 
-    def seen_from(self, s: int) -> tuple[Ints, Floats]:
+    def seen_from(self, s: int) -> tuple[Ints, Doubles]:
         """Return the past slices before position ``s`` and the drift since."""
         row = np.flatnonzero(self.date == s)
         if not row.size:
@@ -87,19 +87,19 @@ class NeighboursFrame:
     name: str
     share: float
     others: Ints
-    direction: Floats
-    angles: Floats
-    degrees: Floats
-    first_degrees: Floats
-    shares: Floats
+    direction: Doubles
+    angles: Doubles
+    degrees: Doubles
+    first_degrees: Doubles
+    shares: Doubles
     names: tuple[str, ...]
     past: Past
     rim: float
 
-    def past_direction(self, s: Ints) -> Floats:
+    def past_direction(self, s: Ints) -> Doubles:
         """Return the directions of past slices: from the upper edge of the sector, oldest, to the lower one."""
         first, last = self.life
-        out: Floats = 180.0 - _TRAIL / 2 + _TRAIL * (s - first) / max(last - first, 1)
+        out: Doubles = 180.0 - _TRAIL / 2 + _TRAIL * (s - first) / max(last - first, 1)
         return out
 
 
@@ -175,11 +175,11 @@ def _rays(rows: RunRows, topic: int) -> Ints:
     return out
 
 
-def _first(angles: Floats, settled: Bools, s: int) -> Floats:
+def _first(angles: Doubles, settled: Bools, s: int) -> Doubles:
     """Return the first known angle of each column over settled slices, NaN unless it lies before row ``s``."""
     known = ~np.isnan(angles) & settled[:, None]
     first = known.argmax(axis=0)
-    out: Floats = np.where(known.any(axis=0) & (first < s), angles[first, np.arange(angles.shape[1])], np.nan)
+    out: Doubles = np.where(known.any(axis=0) & (first < s), angles[first, np.arange(angles.shape[1])], np.nan)
     return out
 
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, Ints
 from vmfstream.dashboards.rows.stable_layout import StableLayout
-from vmfstream.dashboards.view import INSET, PHONE, Measure, Size
+from vmfstream.dashboards.view import INSET, PHONE, Size, SizeMeasure
 
 REST = -1
 MOST_TOPICS = 40
@@ -45,7 +45,7 @@ class RiverFrame:
     """
 
     history: History
-    measure: Measure
+    measure: SizeMeasure
     order: Ints
     tone: Ints
     words_at: Callable[[int, int], list[str]]
@@ -63,11 +63,11 @@ class Bands:
     drawing shows heights from ``extent[0]`` to ``extent[1]``.
     """
 
-    x: Floats
-    edges: Floats
-    column: Floats
+    x: Doubles
+    edges: Doubles
+    column: Doubles
     source: Ints
-    thickness: Floats
+    thickness: Doubles
     topics: Ints
     smaller: int
     per_column: int
@@ -115,7 +115,7 @@ def stack(frame: RiverFrame, size: Size) -> Bands:
     return Bands(x, edges, position, source, thickness, columns_of, int(hidden.size), per, extent)
 
 
-def least_wiggle(thickness: Floats) -> tuple[Floats, Floats]:
+def least_wiggle(thickness: Doubles) -> tuple[Doubles, Doubles]:
     """Return the baseline that minimises the bands' squared slopes weighted by thickness, and a line that levels it.
 
     Parameters
@@ -146,11 +146,11 @@ def least_wiggle(thickness: Floats) -> tuple[Floats, Floats]:
     if heavy.sum() <= 0:
         return np.zeros(columns), np.zeros(1)
     degree = min(1, int(np.count_nonzero(heavy)) - 1)
-    line: Floats = np.polyfit(np.arange(columns), middle, degree, w=np.sqrt(heavy))
+    line: Doubles = np.polyfit(np.arange(columns), middle, degree, w=np.sqrt(heavy))
     return base, line
 
 
-def _thickness(frame: RiverFrame) -> Floats:
+def _thickness(frame: RiverFrame) -> Doubles:
     history = frame.history
     alive = history.alive()
     values = np.where(alive, history.documents if frame.measure == "documents" else history.share, 0.0)
@@ -167,7 +167,7 @@ def crowded(history: History, most: int = MOST_TOPICS) -> bool:
     return max(int(provisional.sum()), int((~provisional).sum())) > most
 
 
-def _shown(frame: RiverFrame, values: Floats, size: Size) -> Bools:
+def _shown(frame: RiverFrame, values: Doubles, size: Size) -> Bools:
     history = frame.history
     topics = history.topic.size
     most = _MOST_BANDS_PHONE if size.width <= PHONE else MOST_TOPICS
@@ -187,7 +187,7 @@ def _shown(frame: RiverFrame, values: Floats, size: Size) -> Bools:
     return shown
 
 
-def _bins(thickness: Floats, n: Ints, per: int, measure: Measure) -> tuple[Floats, Ints, Floats]:
+def _bins(thickness: Doubles, n: Ints, per: int, measure: SizeMeasure) -> tuple[Doubles, Ints, Doubles]:
     """Sum columns by bins counted back from the newest; a bin is called after its fullest slice."""
     slices = thickness.shape[0]
     ends = np.arange(slices, 0, -per)[::-1]
@@ -207,7 +207,9 @@ def _bins(thickness: Floats, n: Ints, per: int, measure: Measure) -> tuple[Float
     return np.asarray(position, np.float64), np.array(source, np.int64), np.array(rows, np.float64)
 
 
-def _curves(position: Floats, thickness: Floats, base: Floats, measure: Measure) -> tuple[Floats, Floats, Floats]:
+def _curves(
+    position: Doubles, thickness: Doubles, base: Doubles, measure: SizeMeasure
+) -> tuple[Doubles, Doubles, Doubles]:
     """Return x, thickness on it (P, B) and the baseline (P,)."""
     from scipy.interpolate import PchipInterpolator
 
@@ -224,5 +226,5 @@ def _curves(position: Floats, thickness: Floats, base: Floats, measure: Measure)
         covered = PchipInterpolator(position, (thickness.sum(axis=1) > 0).astype(np.float64))(x)
         dense = dense / np.where(total > 0, total, 1.0) * covered[:, None]
         return x, dense, 0.5 * (1.0 - covered)
-    baseline: Floats = PchipInterpolator(position, base)(x)
+    baseline: Doubles = PchipInterpolator(position, base)(x)
     return x, dense, baseline

@@ -10,7 +10,7 @@ from html import unescape
 import numpy as np
 
 from vmfstream.dashboards.looks.textwidth import em_width
-from vmfstream.dashboards.rows.history import Floats
+from vmfstream.dashboards.rows.history import Doubles
 from vmfstream.dashboards.rows.word_order import in_order
 
 SIZES = (20.0, 18.0, 16.5, 15.0, 14.0, 13.0, 12.0, 11.0, 10.5)
@@ -58,10 +58,10 @@ class _Text:
 
 
 def place_labels(
-    x: Floats,
-    edges: Floats,
-    columns: Floats,
-    thickness: Floats,
+    x: Doubles,
+    edges: Doubles,
+    columns: Doubles,
+    thickness: Doubles,
     words: Sequence[Sequence[Sequence[str]]],
     fixed: Mapping[int, str],
     width: float,
@@ -122,10 +122,10 @@ def place_labels(
 
 
 def _bulges(
-    x: Floats,
-    edges: Floats,
-    columns: Floats,
-    thickness: Floats,
+    x: Doubles,
+    edges: Doubles,
+    columns: Doubles,
+    thickness: Doubles,
     words: Sequence[Sequence[Sequence[str]]],
     fixed: Mapping[int, str],
     width: float,
@@ -155,7 +155,7 @@ def _bulges(
 
 
 def _above_or_below(
-    text: _Text, band: int, centre: float, x: Floats, edges: Floats, width: float, inset: float
+    text: _Text, band: int, centre: float, x: Doubles, edges: Doubles, width: float, inset: float
 ) -> BandLabel | None:
     """Return a label beside the bulge of a band, None if another band or the picture's edge is in the way."""
     at = int(np.argmin(np.abs(x - centre)))
@@ -181,10 +181,10 @@ def _above_or_below(
 
 def _in_band(
     band: int,
-    x: Floats,
-    edges: Floats,
-    columns: Floats,
-    thickness: Floats,
+    x: Doubles,
+    edges: Doubles,
+    columns: Doubles,
+    thickness: Doubles,
     words: Sequence[Sequence[str]],
     fixed: str | None,
     width: float,
@@ -312,7 +312,7 @@ def _largest(
 
 
 def _beside(
-    x: Floats, edges: Floats, words: Sequence[Sequence[Sequence[str]]], fixed: Mapping[int, str], width: float
+    x: Doubles, edges: Doubles, words: Sequence[Sequence[Sequence[str]]], fixed: Mapping[int, str], width: float
 ) -> list[BandLabel]:
     """Label one stacked column to its right, where a band is as high as a line."""
     left = float(x[-1]) + 10.0

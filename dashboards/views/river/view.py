@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.phrases import binned, period, rest
 from vmfstream.dashboards.looks.texts import NO_DOCUMENTS, RIVER, WARM_UP
 from vmfstream.dashboards.looks.theme import RIVER_MIX, ThemeName, template, theme
-from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, ticks
+from vmfstream.dashboards.rows.history import Doubles, History, Ints, history_of, ticks
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, once
 from vmfstream.dashboards.rows.similarity import characteristic_words
 from vmfstream.dashboards.rows.stable_layout import columns_in_order
@@ -119,7 +119,7 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[BandLabel]:
     return placed
 
 
-def _gaps(history: History) -> Floats:
+def _gaps(history: History) -> Doubles:
     """Return the middles of the runs of slices without documents that are told."""
     empty = np.flatnonzero(history.n == 0)
     runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []
@@ -142,7 +142,7 @@ def _words_at(history: History) -> Callable[[int, int], list[str]]:
     return at
 
 
-def _calmed(value: Floats) -> Floats:
+def _calmed(value: Doubles) -> Doubles:
     """Average neighbouring slices 1:2:1, so that the gradient inside a band does not flicker."""
     if value.shape[0] < 3:
         return value
@@ -150,7 +150,7 @@ def _calmed(value: Floats) -> Floats:
     parts = np.stack([padded[:-2], padded[1:-1], padded[2:]])
     weights = np.array([1.0, 2.0, 1.0])[:, None, None] * ~np.isnan(parts)
     total = weights.sum(axis=0)
-    out: Floats = np.where(
+    out: Doubles = np.where(
         total > 0, (np.nan_to_num(parts) * weights).sum(axis=0) / np.where(total > 0, total, 1.0), np.nan
     )
     out[np.isnan(value)] = np.nan
@@ -188,7 +188,7 @@ def _band_traces(frame: RiverFrame, bands: Bands, name: ThemeName) -> list[dict[
     return traces
 
 
-def _fill(tone: Ints, bands: Bands, x: Floats, tones: tuple[str, ...]) -> dict[str, Any]:
+def _fill(tone: Ints, bands: Bands, x: Doubles, tones: tuple[str, ...]) -> dict[str, Any]:
     """Return one colour, or a horizontal gradient with at most 24 stops over the band's own extent."""
     a, b = float(x[0]), float(x[-1])
     columns = np.flatnonzero((bands.column >= a) & (bands.column <= b))
@@ -339,7 +339,7 @@ def _pixels(bands: Bands, size: Size) -> float:
     return (size.height - TOP - BOTTOM) / (high - low)
 
 
-def _x_pixels(x: Floats, slices: int, width: int) -> Floats:
+def _x_pixels(x: Doubles, slices: int, width: int) -> Doubles:
     if slices == 1:
         return np.asarray(width / 2 + x * (width - 2 * INSET))
     return np.asarray(INSET + x * (width - 2 * INSET) / (slices - 1))

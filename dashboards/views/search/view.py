@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_plotly
 from vmfstream.dashboards.looks.textwidth import shortened
 from vmfstream.dashboards.looks.theme import Theme, ThemeName, template, theme
-from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, history_of, ticks
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, Ints, history_of, ticks
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import lifetime, topic_name
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
@@ -39,7 +39,7 @@ class Row:
     t: int
     first: int
     last: int
-    weight: Floats
+    weight: Doubles
     rank: Ints
 
 

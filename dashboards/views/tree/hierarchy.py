@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vmfstream.dashboards.looks.escape import clean
-from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
+from vmfstream.dashboards.rows.history import Bools, Doubles, History, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.rows.topic_names import distinct
@@ -45,8 +45,8 @@ class TreeFrame:
     parent: Ints
     topic: Ints
     leaf: Bools
-    share: Floats
-    area: Floats
+    share: Doubles
+    area: Doubles
     words: tuple[tuple[str, ...], ...]
 
 

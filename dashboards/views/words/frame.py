@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vmfstream.dashboards.looks.theme import STRIP_STEPS, Theme, ThemeName, template
-from vmfstream.dashboards.rows.history import Bools, Floats, Ints
+from vmfstream.dashboards.rows.history import Bools, Doubles, Ints
 from vmfstream.dashboards.view import PHONE, Form, Size
 
 RANKS = 8
@@ -50,13 +50,13 @@ class WordsFrame:
     reading: str
     labels: tuple[str, ...]
     first: int
-    n: Floats
-    certainty: Floats
+    n: Doubles
+    certainty: Doubles
     settled: Bools
     words: tuple[str, ...]
-    weight: Floats
+    weight: Doubles
     rank: Ints
-    other: tuple[Floats, Ints] | None = None
+    other: tuple[Doubles, Ints] | None = None
 
     def chosen(self, size: Size) -> Form:
         """Return the form that is drawn at a size."""

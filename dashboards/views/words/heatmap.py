@@ -11,7 +11,7 @@ from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.texts import CERTAINTY
 from vmfstream.dashboards.looks.textwidth import shortened
 from vmfstream.dashboards.looks.theme import STRIP_STEPS, Theme, ThemeName, theme
-from vmfstream.dashboards.rows.history import Floats, Ints, ticks
+from vmfstream.dashboards.rows.history import Doubles, Ints, ticks
 from vmfstream.dashboards.view import PHONE, Size
 from vmfstream.dashboards.views.words.frame import HEAD, RAIL, RANKS, WordsFrame, rail, words_layout
 
@@ -94,13 +94,15 @@ def _scale(tones: tuple[str, ...]) -> list[list[Any]]:
     return [[k / STRIP_STEPS, tone] for k, tone in enumerate(tones)]
 
 
-def _levels(weight: Floats, rank: Ints, strongest: float) -> NDArray[np.uint8]:
+def _levels(weight: Doubles, rank: Ints, strongest: float) -> NDArray[np.uint8]:
     """Return steps 1 to 9 of strength, 0 where a word is not among the stored ones."""
     steps = np.clip(np.ceil(STRIP_STEPS * weight / strongest), 1, STRIP_STEPS)
     return np.where(rank > 0, steps, 0).astype(np.uint8)
 
 
-def _entries(frame: WordsFrame, found: Ints, tables: list[tuple[Floats, Ints]], colours: Theme) -> list[dict[str, Any]]:
+def _entries(
+    frame: WordsFrame, found: Ints, tables: list[tuple[Doubles, Ints]], colours: Theme
+) -> list[dict[str, Any]]:
     """Return a bar at the left of the first cell in which a word is among the eight strongest, per half."""
     x: list[float | None] = []
     y: list[float | None] = []

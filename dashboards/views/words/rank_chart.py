@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import Theme, ThemeName, theme
-from vmfstream.dashboards.rows.history import Bools, Floats, Ints
+from vmfstream.dashboards.rows.history import Bools, Doubles, Ints
 from vmfstream.dashboards.view import Size
 from vmfstream.dashboards.views.words.frame import HEAD, RAIL, RANKS, WordsFrame, rail, words_layout
 
@@ -76,7 +76,7 @@ def _words(cells: dict[tuple[int, int], dict[str, Any]], rank: Ints) -> list[dic
     return traces
 
 
-def _listed(words: list[dict[str, Any]], rank: Ints, weight: Floats, colour: str) -> list[dict[str, Any]]:
+def _listed(words: list[dict[str, Any]], rank: Ints, weight: Doubles, colour: str) -> list[dict[str, Any]]:
     """Return words on the left of the middle and bars as long as their weights on the right of it."""
     shown = np.flatnonzero((rank > 0) & (rank <= RANKS))
     long = _LONGEST_BAR * weight[shown] / max(float(weight[shown].max(initial=0.0)), 1e-12)
@@ -96,7 +96,7 @@ def _listed(words: list[dict[str, Any]], rank: Ints, weight: Floats, colour: str
 
 
 def _lines(
-    cells: dict[tuple[int, int], dict[str, Any]], rank: Ints, weight: Floats, settled: Bools, width: float, colour: str
+    cells: dict[tuple[int, int], dict[str, Any]], rank: Ints, weight: Doubles, settled: Bools, width: float, colour: str
 ) -> list[dict[str, Any]]:
     """Return curves from each word to the same word in the next column, as one path per thickness."""
     paths: tuple[list[str], ...] = tuple([] for _ in _WIDTHS)

@@ -8,7 +8,7 @@ import numpy as np
 
 from vmfstream.dashboards.looks.texts import WORDS
 from vmfstream.dashboards.looks.theme import ThemeName
-from vmfstream.dashboards.rows.history import NO_WORD, Floats, History, Ints, history_of
+from vmfstream.dashboards.rows.history import NO_WORD, Doubles, History, Ints, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.words.frame import WordsFrame, words_layout
@@ -78,7 +78,7 @@ class WordsView(View[WordsFrame]):
         return (rank_chart if frame.chosen(size) == "ranks" else heatmap)(frame, size, theme)
 
 
-def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Floats, Ints]:
+def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Doubles, Ints]:
     place = {word: k for k, word in enumerate(words)}
     codes, at = np.unique(history.word[a:b, t], return_inverse=True)
     column = np.array([-1 if w == NO_WORD else place.get(history.vocabulary[w], -1) for w in codes])[at]

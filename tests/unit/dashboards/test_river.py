@@ -11,7 +11,7 @@ from tests.unit.dashboards.fakes import gazette
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.rows.history import read_history, ticks
 from vmfstream.dashboards.rows.run_rows import CachedRows
-from vmfstream.dashboards.view import Measure, Selection, Size
+from vmfstream.dashboards.view import Selection, Size, SizeMeasure
 from vmfstream.dashboards.views.river import panel
 from vmfstream.dashboards.views.river.bands import REST, RiverFrame, least_wiggle, stack
 from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, BandLabel, place_labels
@@ -20,14 +20,14 @@ from vmfstream.dashboards.views.river.view import BOTTOM, TOP, RiverView, labels
 WIDE, PHONE = Size(1240, 486), Size(362, 400)
 
 
-def frame(measure: Measure = "documents", slices: int = 30, topics: int = 30, **more: object) -> RiverFrame:
+def frame(measure: SizeMeasure = "documents", slices: int = 30, topics: int = 30, **more: object) -> RiverFrame:
     rows = CachedRows(gazette(slices=slices, topics=topics, **more))  # type: ignore[arg-type]
     return RiverView().frame(rows, Selection(reading="smoothed", measure=measure))
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE])
 @pytest.mark.parametrize("measure", ["documents", "share"])
-def test_labels_lie_inside_their_bands(size: Size, measure: Measure) -> None:
+def test_labels_lie_inside_their_bands(size: Size, measure: SizeMeasure) -> None:
     river = frame(measure)
     bands = stack(river, size)
     low, high = bands.edges.min(), bands.edges.max()

@@ -18,7 +18,7 @@ from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.looks.theme import theme
-from vmfstream.dashboards.printed import Paper, print_page
+from vmfstream.dashboards.printed import PaperSize, print_page
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.stills import format_of, parse_width, printed, still, write_still
 from vmfstream.dashboards.view import Selection
@@ -140,7 +140,7 @@ def test_without_chromium_no_pdf_and_one_sentence(tmp_path: Path, monkeypatch: p
 def test_the_page_is_printed_whole_on_the_paper_asked_for(tmp_path: Path) -> None:
     run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
     path = tmp_path / "page.pdf"
-    papers: tuple[tuple[Paper, tuple[float, float]], ...] = (("a4", (595.0, 842.0)), ("letter", (612.0, 792.0)))
+    papers: tuple[tuple[PaperSize, tuple[float, float]], ...] = (("a4", (595.0, 842.0)), ("letter", (612.0, 792.0)))
     for paper, points in papers:
         assert print_page(run_file, path, paper=paper).bytes == path.stat().st_size
         made = path.read_bytes()

@@ -35,7 +35,7 @@ from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.progress import swept
 
-Draw = TypeVar("Draw")
+DrawT = TypeVar("DrawT")
 
 STEPS = 10
 """Metropolis steps of a concentration in a sweep."""
@@ -126,8 +126,8 @@ def fit(
 
 
 def kept_draws(
-    sweep: Callable[[], Draw], log_joint: Callable[[], float], draws: int, burn_in: int
-) -> tuple[list[Draw], Vector]:
+    sweep: Callable[[], DrawT], log_joint: Callable[[], float], draws: int, burn_in: int
+) -> tuple[list[DrawT], Vector]:
     """Run a chain: return what its last ``draws`` sweeps gave, and the log joint density after every one.
 
     ``sweep`` draws everything once, ``log_joint`` tells the density then; ``burn_in`` sweeps come before. Raises
