@@ -97,7 +97,7 @@ def from_json(value: Any, arrays: Arrays) -> Any:
 
 
 def check(value: Any, expected: Any, name: str) -> None:
-    """Refuse a value that is not of an expected type, with ``name`` in the message.
+    """Refuse a ``value`` that is not of the type ``expected``, with ``name`` in the message.
 
     Raises
     ------
