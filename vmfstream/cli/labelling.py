@@ -18,7 +18,7 @@ import typer
 from vmfstream.cli.console import WRONG_INPUT, stopping
 from vmfstream.cli.diagnosis import MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA
-from vmfstream.cli.logs import start_logging, tell, tell_error
+from vmfstream.cli.logs import for_terminal, start_logging, tell, tell_error
 from vmfstream.cli.options import (
     Config,
     Delimiter,
@@ -261,7 +261,7 @@ class _Rejections:
     def add(self, some: Sequence[Rejected]) -> None:
         for one in some:
             if self._kinds.total() < _TOLD:
-                tell(_printable(f"rejected: {one.part} at {one.offset}: {one.reason}"))
+                tell(for_terminal(f"rejected: {one.part} at {one.offset}: {one.reason}", lines=False))
             kind = one.reason.partition(":")[0]
             self._kinds[kind] += 1
             self._samples.setdefault(kind, one.reason)
@@ -270,16 +270,12 @@ class _Rejections:
         """Print how many there were; tell whether they are more than a share of ``most``."""
         total = self._kinds.total()
         for kind, number in self._kinds.most_common(10) if total > _TOLD else ():
-            tell(_printable(f"rejected: {number:,} x {self._samples[kind]}"))
+            tell(for_terminal(f"rejected: {number:,} x {self._samples[kind]}", lines=False))
         tell(f"labelled: {labelled:,} documents, {total:,} rejected")
         share = total / max(labelled + total, 1)
         if share > most:
             tell_error(f"{share:.1%} of the messages were rejected, more than --max-rejected {most:g}")
         return share > most
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _writer(format: str) -> Callable[[Iterator[tuple[Any, ...]] | None], None]:

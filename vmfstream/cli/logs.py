@@ -76,15 +76,17 @@ def start_logging(verbose: bool, log_format: str = "text") -> None:
         logging.getLogger(library).addHandler(logging.NullHandler())
 
 
-def for_terminal(text: str) -> str:
+def for_terminal(text: str, *, lines: bool = True) -> str:
     """Return a text without the control characters of strangers' titles and labels, which a terminal would obey.
+
+    Line feeds stay where there may be several ``lines``.
 
     Examples
     --------
     >>> for_terminal("week \\x1b[31m7")
     'week  [31m7'
     """
-    return "".join(one if one.isprintable() or one == "\n" else " " for one in text)
+    return "".join(one if one.isprintable() or (lines and one == "\n") else " " for one in text)
 
 
 def tell(text: str) -> None:

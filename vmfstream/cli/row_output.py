@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vmfstream.cli.console import table_console
+from vmfstream.cli.logs import for_terminal
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,4 +89,4 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
     text = " ".join(value) if isinstance(value, list) else str(value)
-    return "".join(letter if letter.isprintable() else " " for letter in text)  # titles are written by strangers
+    return for_terminal(text, lines=False)

@@ -172,6 +172,13 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return np.random.default_rng(state.randint(2**31 - 1))
         return np.random.default_rng(state)
 
+    def _rng_of_draws(self, n_samples: Any) -> np.random.Generator:
+        """Return the generator for drawing ``n_samples`` rows of a fit; ValueError unless that is a number of rows."""
+        check_is_fitted(self)
+        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise ValueError(f"n_samples: expected an integer of at least 1, got {n_samples!r}")
+        return self._rng()
+
     def _threads(self) -> int:
         """Return the number of threads that ``n_jobs`` asks for: one for None or 0, all for -1."""
         jobs: int | None = self.get_params(deep=False)["n_jobs"]
@@ -328,9 +335,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
         ValueError
             If ``n_samples`` is no integer of at least 1.
         """
-        check_is_fitted(self)
-        check_draws(n_samples)
-        rng = self._rng()
+        rng = self._rng_of_draws(n_samples)
         counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
         parts = [self._component(k).rvs(int(n), rng) for k, n in enumerate(counts)]
         return np.concatenate(parts), np.repeat(np.arange(len(counts)), counts)
@@ -368,12 +373,6 @@ def _unit(X: Any) -> tuple[Rows, NDArray[np.bool_]]:
     if X.shape[1] <= FEW_COLUMNS and not isinstance(X, ChunkedMatrix):
         X = X.astype(np.float64, copy=False)
     return unit_rows(X)
-
-
-def check_draws(n_samples: Any) -> None:
-    """Raise ValueError unless ``n_samples`` is an integer of at least 1."""
-    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-        raise ValueError(f"n_samples: expected an integer of at least 1, got {n_samples!r}")
 
 
 def labels_of(scores: NDArray[Any], empty: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from vmfstream.arrays import Rows
 from vmfstream.directional.bessel import largest_concentration, log_c_uniform
@@ -15,7 +14,6 @@ from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import (
     ITERATION,
     SphereEstimator,
-    check_draws,
     components_by_rows,
     occupied_first,
     padded_columns,
@@ -247,9 +245,7 @@ class VMFHiddenMarkovModel(SphereEstimator):
         ValueError
             If ``n_samples`` is no integer of at least 1.
         """
-        check_is_fitted(self)
-        check_draws(n_samples)
-        rng = self._rng()
+        rng = self._rng_of_draws(n_samples)
         states = np.empty(n_samples, np.int64)
         probabilities = self.startprob_
         for t in range(n_samples):

@@ -338,12 +338,12 @@ class _Check:
     def _check_values(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
         if rule.rising is not None:
             end = self._sizes.get(rule.rising, 0)
-            # not by differences, which may be too large for their type
+            # compared, for differences may be too large for their type
             if array[0] != 0 or array[-1] != end or (array[1:] < array[:-1]).any():
                 raise self._damaged(name, f"numbers that rise from 0 to {end}", f"{array[0]} to {array[-1]}")
         if rule.lengths is not None:
             end = self._sizes.get(rule.lengths, 0)
-            if (most := int(array.max(initial=0))) > end:  # nor may the total be
+            if (most := int(array.max(initial=0))) > end:  # then the total may be, too
                 raise self._damaged(name, f"lengths up to {end}", most)
             if (total := int(array.sum(dtype=np.int64))) != end:
                 raise self._damaged(name, f"lengths of {end} in total", total)
