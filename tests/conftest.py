@@ -17,9 +17,6 @@ from tests.data import data_folder, missing
 # tests run beside each other: threads of BLAS would wait for cores at full speed; read when numpy is imported
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# scikit-learn's checks of array API input are left out without; read when SciPy is imported
-os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
 # tests that were started in the background ignore Ctrl-C, and so would the programs that they start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -104,9 +101,15 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let only tests marked ``corpus`` see real data, and leave out those whose means this machine lacks."""
-    os.environ.pop("VMFSTREAM_DATA", None)
-    if DATA and item.get_closest_marker("corpus"):
-        os.environ["VMFSTREAM_DATA"] = str(DATA)
+    given = {
+        "VMFSTREAM_DATA": str(DATA) if DATA and item.get_closest_marker("corpus") else "",
+        # scikit-learn leaves out its checks of array API input without; SciPy, imported before, stays as users have it
+        "SCIPY_ARRAY_API": "1" if "check" in getattr(getattr(item, "callspec", None), "params", {}) else "",
+    }
+    for name, value in given.items():
+        os.environ.pop(name, None)
+        if value:
+            os.environ[name] = value
     for marker, lacking in MEANS.items():
         if lacking and item.get_closest_marker(marker):
             missing(lacking)

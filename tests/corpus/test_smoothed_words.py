@@ -21,7 +21,7 @@ from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.tokeniser import Tokeniser
 
-DOCUMENTS = 600
+DOCUMENTS = 360
 SLICES = 6
 
 LARGE = 100_000

@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from vmfstream.arrays import Vector
 from vmfstream.directional.bessel_scalars import ell as ell
 from vmfstream.directional.bessel_scalars import ell_gap, inv_ratio, terms
-from vmfstream.directional.checks import dimensions, elementwise, first_bad, not_negative, resultants
+from vmfstream.directional.checks import dimensions, elementwise, first_bad, in_one_dimension, not_negative, resultants
 
 R_MAX = 0.9999
 """Largest mean resultant length that is turned into a concentration, where nothing else is said."""
@@ -48,15 +48,21 @@ class VmfTerms(NamedTuple):
 
 
 @njit(cache=True)
-def _terms_each(d: Vector, kappa: Vector, out: Vector) -> None:
-    for i in range(d.size):
-        out[0, i], out[1, i], out[2, i], out[3, i] = terms(d[i], kappa[i])
+def _terms_each(d: Vector, kappa: Vector, out: Vector) -> bool:
+    for i in range(kappa.size):
+        if not 0.0 <= kappa[i] < np.inf:
+            return False
+        out[0, i], out[1, i], out[2, i], out[3, i] = terms(d[i % d.size], kappa[i])
+    return True
 
 
 @njit(cache=True)
-def _ell_each(d: Vector, kappa: Vector, out: Vector) -> None:
-    for i in range(d.size):
-        out[0, i] = ell(d[i], kappa[i])
+def _ell_each(d: Vector, kappa: Vector, out: Vector) -> bool:
+    for i in range(kappa.size):
+        if not 0.0 <= kappa[i] < np.inf:
+            return False
+        out[0, i] = ell(d[i % d.size], kappa[i])
+    return True
 
 
 @njit(cache=True)
@@ -66,9 +72,12 @@ def _gap_each(d: Vector, kappa: Vector, out: Vector) -> None:
 
 
 @njit(cache=True)
-def _inv_ratio_each(d: Vector, r: Vector, omr: Vector, out: Vector) -> None:
-    for i in range(d.size):
-        out[0, i] = inv_ratio(d[i], r[i], omr[i])
+def _inv_ratio_each(d: Vector, r: Vector, omr: Vector, out: Vector) -> bool:
+    for i in range(r.size):
+        if not (0.0 <= r[i] <= 1.0 and 0.0 < omr[i] <= 1.0):
+            return False
+        out[0, i] = inv_ratio(d[i % d.size], r[i], omr[i])
+    return True
 
 
 @njit(cache=True)
@@ -81,39 +90,13 @@ def _convolved(d: float, gamma: float, omega: float, omw: float) -> float:
 
 
 @njit(cache=True)
-def _conv_each(d: Vector, gamma: Vector, omega: Vector, omw: Vector, out: Vector) -> None:
-    for i in range(d.size):
-        out[0, i] = _convolved(d[i], gamma[i], omega[i], omw[i])
-
-
-@njit(cache=True)
-def _ell_of_columns(d: float, kappa: Vector) -> tuple[Vector, bool]:
-    """Return `log_partition` of many lengths in one dimension, and whether all of them were in its domain."""
-    out = np.empty(kappa.size)
-    for i in range(kappa.size):
-        if not 0.0 <= kappa[i] < np.inf:
-            return out, False
-        out[i] = ell(d, kappa[i])
-    return out, d >= 2.0
-
-
-@njit(cache=True)
-def _conv_of_columns(d: float, gamma: Vector, omega: float) -> tuple[Vector, bool]:
-    """Return `conv_concentration` of many lengths in one dimension, and whether all of them were in its domain."""
-    out = np.empty(gamma.size)
-    omw = 1.0 - omega
+def _conv_each(d: Vector, gamma: Vector, omega: Vector, omw: Vector, out: Vector) -> bool:
     for i in range(gamma.size):
-        if not 0.0 <= gamma[i] < np.inf:
-            return out, False
-        out[i] = _convolved(d, gamma[i], omega, omw)
-    return out, d >= 2.0
-
-
-def _columns(d: ArrayLike, lengths: ArrayLike) -> tuple[float, Vector] | None:
-    """Return the arguments if they are lengths of columns in one dimension, the usual case, which has its own loops."""
-    if isinstance(d, int) and isinstance(lengths, np.ndarray) and lengths.ndim == 1 and lengths.dtype == np.float64:
-        return float(d), lengths
-    return None
+        step, rest = omega[i % omega.size], omw[i % omw.size]
+        if not (0.0 <= gamma[i] < np.inf and 0.0 <= step <= 1.0 and 0.0 <= rest <= 1.0):
+            return False
+        out[0, i] = _convolved(d[i % d.size], gamma[i], step, rest)
+    return True
 
 
 def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
@@ -146,7 +129,10 @@ def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
     >>> round(float(t.a), 6), round(float(t.one_minus_a), 6)
     (0.537315, 0.462685)
     """
-    return VmfTerms(*elementwise(_terms_each, 4, dimensions(d), not_negative("kappa", kappa)))
+    found = in_one_dimension(_terms_each, 4, d, kappa)
+    if found is None:
+        found = elementwise(_terms_each, 4, dimensions(d), not_negative("kappa", kappa))
+    return VmfTerms(*found)
 
 
 def partition_gap(d: ArrayLike, kappa: ArrayLike) -> Vector:
@@ -167,12 +153,10 @@ def log_partition(d: ArrayLike, kappa: ArrayLike) -> Vector:
     >>> bool(np.isclose(log_partition(3, 2.0), np.log(np.sinh(2.0) / 2.0)))
     True
     """
-    columns = _columns(d, kappa)
-    if columns is not None:
-        out, good = _ell_of_columns(*columns)
-        if good:
-            return np.asarray(out)
-    return elementwise(_ell_each, 1, dimensions(d), not_negative("kappa", kappa))[0]
+    found = in_one_dimension(_ell_each, 1, d, kappa)
+    if found is None:
+        found = elementwise(_ell_each, 1, dimensions(d), not_negative("kappa", kappa))
+    return found[0]
 
 
 def bessel_ratio(d: ArrayLike, kappa: ArrayLike) -> Vector:
@@ -214,7 +198,14 @@ def inv_bessel_ratio(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None =
     >>> bool(np.isclose(inv_bessel_ratio(50_000, bessel_ratio(50_000, 4_000.0)), 4_000.0))
     True
     """
-    return elementwise(_inv_ratio_each, 1, dimensions(d), *resultants(r, one_minus_r))[0]
+    found = (
+        in_one_dimension(_inv_ratio_each, 1, d, r, 1.0 - r)
+        if one_minus_r is None and isinstance(r, np.ndarray)
+        else None
+    )
+    if found is None:
+        found = elementwise(_inv_ratio_each, 1, dimensions(d), *resultants(r, one_minus_r))
+    return found[0]
 
 
 def log_c_uniform(d: ArrayLike) -> Vector:
@@ -263,15 +254,13 @@ def conv_concentration(
     ValueError
         If an argument is outside its domain.
     """
-    columns = _columns(d, gamma)
-    if columns is not None and isinstance(omega, float) and 0.0 <= omega <= 1.0 and one_minus_omega is None:
-        out, good = _conv_of_columns(*columns, omega)
-        if good:
-            return np.asarray(out)
-    dims = dimensions(d)
-    gammas = not_negative("gamma", gamma)
     omegas = np.asarray(omega, dtype=np.float64)
     omws = 1.0 - omegas if one_minus_omega is None else np.asarray(one_minus_omega, dtype=np.float64)
+    found = in_one_dimension(_conv_each, 1, d, gamma, omegas, omws)
+    if found is not None:
+        return found[0]
+    dims = dimensions(d)
+    gammas = not_negative("gamma", gamma)
     for name, values in (("omega", omegas), ("one_minus_omega", omws)):
         good = (values >= 0) & (values <= 1)
         if not np.all(good):

@@ -53,7 +53,23 @@ def first_bad(values: Vector, good: NDArray[np.bool_]) -> str:
     return f"{values[where]}{place}"
 
 
-def elementwise(loop: Callable[..., None], rows: int, *arrays: Vector) -> list[Vector]:
+def in_one_dimension(
+    loop: Callable[..., bool], rows: int, d: ArrayLike, given: Any, *others: Vector
+) -> Sequence[Vector] | None:
+    """Return what `elementwise` finds for a vector ``given`` in one dimension, without its cost: what fits ask for.
+
+    None if the arguments are of other kinds, or outside the domain as the ``loop`` says; ``others`` are numbers or have
+    the shape of ``given``.
+    """
+    if not (isinstance(d, int) and d >= 2 and isinstance(given, np.ndarray) and given.dtype == np.float64):
+        return None
+    if given.ndim != 1 or any(other.ndim and other.shape != given.shape for other in others):
+        return None
+    out: Any = np.empty((rows, given.size))
+    return out if loop(np.array([float(d)]), given, *(other.reshape(-1) for other in others), out) else None
+
+
+def elementwise(loop: Callable[..., Any], rows: int, *arrays: Vector) -> list[Vector]:
     """Return what a compiled ``loop`` over flat arrays finds, ``rows`` results of the common shape of ``arrays``.
 
     The loop is called with the arrays, broadcast, and an array of shape (rows, size) that it fills.

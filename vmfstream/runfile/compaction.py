@@ -18,7 +18,7 @@ import duckdb
 
 from vmfstream.errors import StoreLocked
 from vmfstream.folders import sync_folder
-from vmfstream.runfile.connection import BLOCK, connected_alone, explain, quoted
+from vmfstream.runfile.connection import BLOCK, connected_alone, explain, quoted, unfinished
 from vmfstream.runfile.rollback import remove
 
 _logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def compact(path: Path, timeout: float) -> bool:
 def _replaced(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
     if _free_share(connection) < LEAST_FREE:
         return False
-    part = path.with_name(path.name + ".new")
+    part = unfinished(path)
     try:
         _copy(connection, part)
         shutil.copymode(path, part)
@@ -74,7 +74,7 @@ def _replaced(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
         _logger.warning("the run file %s keeps its free blocks: %s", path, reason)
         return False
     finally:
-        with suppress(OSError):  # the next one removes it
+        with suppress(OSError):  # the next one removes it, and whoever writes the run file
             remove(part)
     return True
 

@@ -162,6 +162,11 @@ def quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
+def unfinished(path: Path) -> Path:
+    """Return the name that a run file at ``path`` has until it is written as a whole."""
+    return path.with_name(path.name + ".new")
+
+
 def created(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> bool:
     """Make the file if there is none, with what ``fill`` writes; it is there as a whole or not at all.
 
@@ -187,7 +192,7 @@ def created(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> bo
     _check_folder(path)
     if path.exists():
         return False
-    part = path.with_name(path.name + ".new")
+    part = unfinished(path)
     try:
         with lease(path):
             if path.exists():

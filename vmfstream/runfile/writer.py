@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from vmfstream.records import Arrays, Checkpoint, Commit, Decision
 from vmfstream.runfile.arrays import pack, unpack
 from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.compaction import compact
-from vmfstream.runfile.connection import connected, created, explain
+from vmfstream.runfile.connection import connected, created, explain, unfinished
 from vmfstream.runfile.inbox import Inbox
+from vmfstream.runfile.rollback import remove
 from vmfstream.runfile.rows import Frame, check_order, given_names
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify, widen
 from vmfstream.runfile.stored_decisions import run_name, stored_decisions
@@ -64,6 +66,8 @@ class RunFile:
             return
         with connected(self.path, read_only=False, timeout=timeout) as connection:
             try:
+                with suppress(OSError):  # the copy whose end was a kill or a power cut
+                    remove(unfinished(self.path))
                 prepare(connection, self.path)
                 verify(connection, self.path)
             except duckdb.Error as error:

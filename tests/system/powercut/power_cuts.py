@@ -73,7 +73,7 @@ def after_power_cut(state: State, recorded: Recorded, folder: Path) -> str:
     if found not in recorded.digests[acknowledged : acknowledged + 2]:
         at = recorded.digests.index(found) if found in recorded.digests else None
         return f"lost: {acknowledged} was acknowledged, {at} is there"
-    if journal_of(path).exists() or {file.name for file in folder.iterdir()} - {NAME, NAME + ".lock", NAME + ".new"}:
+    if journal_of(path).exists() or {file.name for file in folder.iterdir()} - {NAME, NAME + ".lock"}:
         return f"left: {sorted(file.name for file in folder.iterdir())}"
     return "goes on"
 

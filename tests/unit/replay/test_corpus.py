@@ -5,6 +5,7 @@ import io
 import tarfile
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -270,10 +271,18 @@ def test_reuters_without_a_body_has_its_headline() -> None:
 
 @pytest.mark.corpus
 def test_debates_fall_into_passages() -> None:
-    corpus_file(get("un").file)
-    source = CorpusSource("un-passages")
-    assert source.total == get("un-passages").documents
-    lengths = [len(fields(message)["text"].split()) for message in source.poll(3000, 0.0)]
-    source.close()
-    assert max(lengths) == 60
-    assert sorted(lengths)[len(lengths) // 2] == 60
+    whole, cut = get("un"), get("un-passages")
+    corpus_file(whole.file)
+    few = "(SELECT * FROM {file} LIMIT 40)"
+    with (
+        closing(CorpusSource(replace(whole, table=few))) as speeches,
+        closing(CorpusSource(replace(cut, table=cut.table.replace("{file}", few)))) as passages,
+    ):
+        texts = {fields(message)["id"]: fields(message)["text"].split() for message in speeches.poll(40, 0.0)}
+        found = {fields(message)["id"]: fields(message)["text"].split() for message in passages.poll(10_000, 0.0)}
+    assert len(texts) == 40
+    assert found == {
+        f"{name}/{1 + first // 60}": words[first : first + 60]
+        for name, words in texts.items()
+        for first in range(0, len(words), 60)
+    }

@@ -233,6 +233,13 @@ def test_a_new_file_is_there_as_a_whole(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["run.duckdb"]
 
 
+def test_what_a_kill_left_of_a_copy_is_removed(run_file: RunFile) -> None:
+    for name in ("run.duckdb.new", "run.duckdb.new.wal"):
+        run_file.path.with_name(name).write_bytes(b"left by a kill")
+    RunFile(run_file.path)
+    assert [file.name for file in run_file.path.parent.iterdir()] == ["run.duckdb"]
+
+
 def test_between_transactions_there_is_one_file(run_file: RunFile) -> None:
     assert [file.name for file in run_file.path.parent.iterdir()] == ["run.duckdb"]
 

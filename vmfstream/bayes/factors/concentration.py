@@ -17,7 +17,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Vector
-from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, located_grid, metropolis
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, metropolis
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition, vmf_terms
 
 KappaRule: TypeAlias = Literal["quadrature", "sampling", "bounding", "lognormal", "point"]
@@ -35,6 +35,8 @@ DRAWS, BURN_IN = 400, 100
 
 _NODES, _MASSES = hermegauss(40)
 _MASSES = _MASSES / _MASSES.sum()
+
+_NONE = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,11 +216,10 @@ def sampled_factor(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, rng: n
     [GY14] eq. (1) (sampling scheme); in u the log-normal proposal is symmetric.
     """
     n, t = np.atleast_1d(np.asarray(n, np.float64)), np.atleast_1d(np.asarray(t, np.float64))
-    none = np.zeros(0)
     chains = []
     for a, b in zip(n, t, strict=True):
         start, width = _normal_start(d, float(a), float(b), prior)[0]
-        target = ConcentrationTarget(d, float(a), float(b), prior.m, prior.s2, none, none, none)
+        target = _target(d, float(a), float(b), prior)
         chains.append(metropolis(target, start, 2.4 * np.sqrt(width), BURN_IN + DRAWS, rng)[BURN_IN:])
     u = np.array(chains)
     kappa = np.exp(u)
@@ -253,11 +254,11 @@ def kappa_quantiles(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, level
 
 
 def _located(d: int, n: float, t: float, prior: KappaPrior) -> tuple[Vector, Vector]:
-    def exponent(u: Vector) -> Vector:
-        kappa = np.exp(u)
-        return -n * log_partition(d, kappa) + t * kappa - (u - prior.m) ** 2 / (2 * prior.s2)
+    return _target(d, n, t, prior).located(*_reach(n, t, d, prior))
 
-    return located_grid(exponent, *_reach(n, t, d, prior))
+
+def _target(d: int, n: float, t: float, prior: KappaPrior) -> ConcentrationTarget:
+    return ConcentrationTarget(d, n, t, prior.m, prior.s2, _NONE, _NONE, _NONE)
 
 
 def _reach(n: float, t: float, d: int, prior: KappaPrior) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from vmfstream.directional.bessel_scalars import ell
 GRID = 400
 """Points of the trapezoid rule, which converges exponentially for these smooth, vanishing integrands."""
 
-NEGLIGIBLE = np.log(1e-25)
+NEGLIGIBLE = math.log(1e-25)
 
 REFINED = 20
 """How many times finer than the grid quantiles are looked up, between cubic splines."""
@@ -42,6 +42,14 @@ class ConcentrationTarget:
         """Evaluate at each of ``u`` (g,)."""
         out: Vector = _target_each(u, *self.numbers)
         return out
+
+    def located(self, low: float, high: float) -> tuple[Vector, Vector]:
+        """Find where its mass is between ``low`` and ``high``: return an even grid there, (g,), and its values, (g,).
+
+        It may have two peaks (narrow prior, distant data): the first scan has to see both.
+        """
+        u, f = _located(float(low), float(high), *self.numbers)
+        return u, f
 
     @property
     def numbers(self) -> tuple[float, float, float, float, float, Vector, Vector, Vector]:
@@ -110,20 +118,34 @@ def _walk(
     return out
 
 
-def located_grid(exponent: Callable[[Vector], Vector], low: float, high: float) -> tuple[Vector, Vector]:
-    """Find where exp(exponent) has its mass between ``low`` and ``high``: return a grid there and its exponents.
-
-    ``exponent`` maps points (n,) to log-densities up to a constant. It may have two peaks (narrow prior, distant data):
-    the first scan has to see both.
-    """
+@njit(cache=True)
+def _located(
+    low: float,
+    high: float,
+    d: float,
+    n: float,
+    t: float,
+    m: float,
+    s2: float,
+    square: Vector,
+    cross: Vector,
+    c0: Vector,
+) -> tuple[Vector, Vector]:
     while True:
         u = np.linspace(low, high, GRID)
-        f = exponent(u)
-        inside = np.flatnonzero(f - f.max() > NEGLIGIBLE)
-        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, GRID - 1)
-        if last - first > 0.5 * GRID:
+        f = _target_each(u, d, n, t, m, s2, square, cross, c0)
+        least = f.max() + NEGLIGIBLE
+        if not np.isfinite(least):
             return u, f
-        low, high = float(u[first]), float(u[last])
+        first, last = 0, GRID - 1
+        while not f[first] > least:
+            first += 1
+        while not f[last] > least:
+            last -= 1
+        first, last = max(first - 1, 0), min(last + 1, GRID - 1)
+        if last - first > GRID // 2:
+            return u, f
+        low, high = u[first], u[last]
 
 
 def grid_quantiles(u: Vector, f: Vector, levels: ArrayLike) -> Vector:

@@ -39,21 +39,24 @@ class Sticks:
         one may end the order better. So every topic is tried there.
         """
         falling = np.argsort(-nk, kind="stable")
-        orders = [np.append(np.delete(falling, last), falling[last]) for last in reversed(range(len(nk)))]
-        found = (self._broken(nk, order) for order in orders)
-        return max(found, key=lambda q: float(nk @ q.expected_log) - q.kl)
+        others = [np.append(np.delete(falling, last), falling[last]) for last in reversed(range(len(nk)))]
+        return self._best(nk, np.array(others))
 
-    def _broken(self, nk: Vector, order: NDArray[np.int64]) -> StickWeights:
-        n = nk[order]
-        g, rest = 1 + n[:-1], (n[::-1].cumsum()[::-1] - n)[:-1]
-        shape, concentration = self.shape + len(nk) - 1, self.shape / self.rate
+    def _best(self, nk: Vector, orders: NDArray[np.int64]) -> StickWeights:
+        """Return the factors of that one of the ``orders`` (m, k) whose bound is the largest."""
+        n = nk[orders]
+        g, rest = 1 + n[:, :-1], (n[:, ::-1].cumsum(axis=1)[:, ::-1] - n)[:, :-1]
+        shape, concentration = self.shape + len(nk) - 1, np.full(len(orders), self.shape / self.rate)
         for _ in range(ROUNDS):
-            h = concentration + rest
-            rate = self.rate - float((digamma(h) - digamma(g + h)).sum())
+            h = concentration[:, None] + rest
+            rate = self.rate - (digamma(h) - digamma(g + h)).sum(axis=1)
             before, concentration = concentration, shape / rate
-            if abs(concentration - before) <= 1e-13 * before:
+            if np.all(np.abs(concentration - before) <= 1e-13 * before):
                 break
-        return StickWeights(order, g, h, shape, rate, self)
+        # nk'E[log pi] - KL where both factors are the best ones, up to what all orders share
+        bound = betaln(g, h).sum(axis=1) - shape * np.log(rate) - shape * self.rate / rate
+        best = bound.argmax()
+        return StickWeights(orders[best], g[best], h[best], shape, float(rate[best]), self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

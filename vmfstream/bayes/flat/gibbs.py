@@ -25,7 +25,7 @@ from vmfstream.arrays import ClusterLabels, Floats, Indices, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.priors import Prior
-from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid, metropolis, resultant
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, metropolis, resultant
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots
@@ -306,7 +306,7 @@ def _width(target: ConcentrationTarget, resultant: float) -> float:
     sd = np.sqrt(target.s2)
     ratio = resultant / target.n if target.n > 0 else 0.0
     likely = np.log(inv_bessel_ratio(target.d, np.clip(ratio, R_MIN, R_MAX))) if target.n > 0 else target.m
-    u, f = located_grid(target, min(target.m - 12 * sd, likely - 1), max(target.m + 12 * sd, likely + 1))
+    u, f = target.located(min(target.m - 12 * sd, likely - 1), max(target.m + 12 * sd, likely + 1))
     w = np.exp(f - f.max())
     w /= w.sum()
     return float(np.sqrt(w @ (u - w @ u) ** 2))

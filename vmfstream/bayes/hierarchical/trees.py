@@ -42,7 +42,7 @@ class Tree:
     @property
     def k(self) -> int:
         """Number of leaves."""
-        return int((np.diff(self.first) == 0).sum())
+        return int(self.first.searchsorted(0, side="right")) - 1
 
     @property
     def root(self) -> int:

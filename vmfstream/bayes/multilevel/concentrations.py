@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from vmfstream.arrays import Vector
-from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid
+from vmfstream.bayes.factors.univariate import ConcentrationTarget
 from vmfstream.bayes.multilevel.contexts import concentration_range
 
 Gamma: TypeAlias = tuple[float, float]
@@ -50,6 +50,6 @@ def drawn_kappa(law: Vector, count: Vector, square: Vector, cross: Vector, rng: 
     target = ConcentrationTarget(
         int(law[0]), float(count.sum()), 0.0, 0.0, np.inf, square[occupied], cross[occupied], c0
     )
-    u, f = located_grid(target, low, high)
+    u, f = target.located(low, high)
     mass = np.cumsum(np.exp(f - f.max()))
     return float(np.exp(u[np.searchsorted(mass, rng.random() * mass[-1])]))

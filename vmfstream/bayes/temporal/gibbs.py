@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from vmfstream.arrays import ClusterLabels, Floats, Indices, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
@@ -226,7 +226,7 @@ def _gathered(kept: list[tuple[ClusterLabels, Vector, Vector]], trace: Vector, e
 
 
 def _log_shares(eta: Vector) -> Vector:
-    return np.asarray(eta - logsumexp(eta, axis=-1, keepdims=True))
+    return np.asarray(eta - np.logaddexp.reduce(eta, axis=-1, keepdims=True))
 
 
 def _drawn_log_weights(eta: Vector, mean: Vector, var: float, counts: Vector, rng: np.random.Generator) -> Vector:

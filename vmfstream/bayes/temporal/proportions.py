@@ -16,7 +16,7 @@ from typing import Literal, Protocol, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma, gammaln, logsumexp, polygamma, softmax
+from scipy.special import digamma, gammaln, polygamma, softmax
 
 from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.weights import dirichlet_divergence, expected_log_weights
@@ -159,7 +159,7 @@ class LogisticNormal:
     def expected_log(self) -> Vector:
         """Lower bound of E[log softmax(eta_t)] at its tightest, (T, k)."""
         spare = 0.25 * (self.eta.shape[1] - 1) * self.var
-        return np.asarray(self.eta - (logsumexp(self.eta, axis=1) + spare)[:, None])
+        return np.asarray(self.eta - (np.logaddexp.reduce(self.eta, axis=1) + spare)[:, None])
 
     @property
     def gain(self) -> float:

@@ -22,7 +22,7 @@ from vmfstream.bayes.factors.concentration import (
     quadrature_factor,
     sampled_factor,
 )
-from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, located_grid, metropolis
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, metropolis
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_partition
 
 CASES = [
@@ -148,7 +148,7 @@ def test_quantiles_of_the_exact_factor() -> None:
     found = kappa_quantiles(20, [50.0, 5.0], [20.0, 2.0], prior, levels)
     assert found.shape == (2, 3)
     assert found[1, 2] - found[1, 0] > 1.5 * (found[0, 2] - found[0, 0])
-    u, f = located_grid(lambda v: -((v - 0.3) ** 2) / 2e-6, -50.0, 50.0)
+    u, f = ConcentrationTarget(20, 0.0, 0.0, 0.3, 1e-6, *[np.zeros(0)] * 3).located(-50.0, 50.0)
     assert grid_quantiles(u, f, 0.975) == pytest.approx(0.3 + 1.959964e-3, abs=1e-6)
 
 
