@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
@@ -34,6 +35,7 @@ def same(a: TopicRows, b: TopicRows) -> None:
     assert a.words == b.words
 
 
+@pytest.mark.thorough
 def test_appending_slices_changes_no_filtered_row() -> None:
     short, long = reports(followed(5)), reports(followed(8))
     assert len(short) == 5

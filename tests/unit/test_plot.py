@@ -70,6 +70,7 @@ def tabled(tables: dict[str, pd.DataFrame]) -> CachedRows:
     return CachedRows(TableRows(tables))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CALLS)
 def test_run_files_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
     figure = CALLS[name](read)

@@ -58,8 +58,18 @@ def in_one_dimension(
 ) -> Sequence[Vector] | None:
     """Return what `elementwise` finds for a vector ``given`` in one dimension, without its cost: what fits ask for.
 
-    None if the arguments are of other kinds, or outside the domain as the ``loop`` says; ``others`` are numbers or have
-    the shape of ``given``.
+    Parameters
+    ----------
+    loop : compiled function, called with the dimension (1,), the arrays and an array (rows, n) that it fills; says
+        whether all numbers were in its domain.
+    rows : results for each number.
+    d : dimension.
+    given : vector (n,).
+    others : arrays of the shape of ``given``, or of one number.
+
+    Returns
+    -------
+    (rows, n), or None if the arguments are of other kinds or outside the domain.
     """
     if not (isinstance(d, int) and d >= 2 and isinstance(given, np.ndarray) and given.dtype == np.float64):
         return None

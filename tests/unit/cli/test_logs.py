@@ -21,6 +21,7 @@ def run(*words: object, code: int = 0) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ended.stderr.splitlines()]
 
 
+@pytest.mark.thorough
 def test_a_run_logs_json_only(tmp_path: Path) -> None:
     file, run_file = tmp_path / "a.jsonl", tmp_path / "a.duckdb"
     rows = [{"id": str(n), "time": 1_600_000_000 + n, "text": f"harbour strike {n % 7}"} for n in range(30)]

@@ -151,6 +151,7 @@ def test_the_page_is_printed_whole_on_the_paper_asked_for(tmp_path: Path) -> Non
 
 
 # where closing is silent, so was a step before
+@pytest.mark.thorough
 @pytest.mark.parametrize("silent", first_of(["close", "open", "create_tab"]))
 def test_a_browser_that_never_answers_is_tried_again_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str

@@ -120,6 +120,7 @@ def tracker() -> TopicTracker:
     return made.learn(texts[:40], [2001] * 40).learn(texts[40:], [2002] * 40)
 
 
+@pytest.mark.thorough
 def test_a_run_keeps_it_by_topic_and_slice(tracker: TopicTracker, tmp_path: Path) -> None:
     tracker.finish()
     rows = [row for row in tracker.topics() if row["slice"] == "2002"]

@@ -49,6 +49,7 @@ def test_terms_against_mpmath(d: int, ratio: float) -> None:
             assert abs(mpmath.mpf(float(value)) / truth - 1) < 2e-13
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ratio", [-1.01, -0.4, 0.4, 1.2])
 def test_terms_against_mpmath_in_a_million_dimensions(ratio: float) -> None:
     d, x = 10**6, abs(ratio) * 5e5

@@ -141,6 +141,7 @@ def test_rejected_messages(run_file: Path) -> None:
     assert rows[0][2].startswith("not JSON")
 
 
+@pytest.mark.thorough
 def test_births_bursts_and_ends_of_stories_are_sent(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     kinds = [("early", 2001, 40), ("late", 2002, 30), ("late", 2003, 1)]

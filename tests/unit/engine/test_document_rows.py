@@ -289,6 +289,7 @@ def test_the_places_of_documents_without_a_direction_count(monkeypatch: pytest.M
     assert all(len(set(topics[subjects == subject].tolist())) == 1 for subject in range(3))
 
 
+@pytest.mark.thorough
 def test_documents_in_parts_are_the_same_as_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     sizes = {2001: 5, 2002: 5, 2003: 60, 2004: 5}  # two slices are one part, a large one is many
@@ -312,6 +313,7 @@ def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_buffer, "LATER_STEP", 50)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_window")
 @pytest.mark.parametrize("epoch", [100, 470])
 def test_documents_of_large_slices_get_smoothed_topics(tmp_path: Path, epoch: int) -> None:

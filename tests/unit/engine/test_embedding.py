@@ -115,6 +115,7 @@ def test_a_run_counts_rejections_and_names_topics_by_words() -> None:
     assert sum("embedding" in commit.seconds for commit in store.commits) > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ahead", [0, 2**20])
 def test_a_run_that_is_killed_after_every_epoch_is_the_same(ahead: int) -> None:
     given: dict[str, Any] = {"settings": RunSettings(**SETTINGS_OF_CRASH), "ahead": ahead}
@@ -181,6 +182,7 @@ def test_a_tracker_takes_a_function_or_its_name() -> None:
     assert by_function.novelty(["", "moon"])[0] < np.inf
 
 
+@pytest.mark.thorough
 def test_a_tracker_goes_on_from_a_file_and_a_pickle(tmp_path: Any) -> None:
     tracker = learnt(subjects)
     tracker.save(tmp_path / "t.duckdb")

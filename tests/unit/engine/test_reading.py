@@ -275,6 +275,7 @@ def test_an_epoch_is_reported_while_the_source_is_quiet() -> None:
     assert sizes(store)[:2] == [15, 15]
 
 
+@pytest.mark.thorough
 def test_a_whole_run_writes_the_same_file(tmp_path: Path) -> None:
     settings = RunSettings(topics=3, threads=1, window=60, epoch_documents=25, sample=50)
     logs = []

@@ -35,6 +35,7 @@ def test_epochs_of_whole_batches_give_equal_results() -> None:
     assert [plain(report) for report in closed(followed(37))] != wanted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("linger", "cut"), [(None, 0), (1e-9, 2)])
 def test_epochs_that_the_clock_ends_are_counted(tmp_path: Path, linger: float | None, cut: int) -> None:
     items: list[Any] = news(90, 2)

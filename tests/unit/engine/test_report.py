@@ -68,6 +68,7 @@ def disturbed(run_file: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["report", "report --since 2001", "doctor", "show", "show --at 1999"])
 def test_terminals_obey_no_text_of_a_stranger(
     disturbed: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

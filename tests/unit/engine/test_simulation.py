@@ -171,6 +171,7 @@ def test_simulated_runs_equal_undisturbed_ones() -> None:
         assert happened[fault] > 3
 
 
+@pytest.mark.thorough
 def test_a_seed_tells_all() -> None:
     assert [simulated(seed) for seed in range(60, 66)] == [simulated(seed) for seed in range(60, 66)]
 

@@ -137,6 +137,7 @@ def changing() -> list[Item]:
     return [item | {"time": 2001 + i // 30} for i, item in enumerate(items) if isinstance(item, dict)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("settings", [SHORT, StorySettings(half_life=150.0), StorySettings(grain=0.3)])
 def test_what_stories_were_is_what_a_run_knew_that_ended_there(settings: StorySettings) -> None:
     items = changing()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from tests.unit.dashboards.fakes import gazette
 from tests.unit.runfile.records import of_format
@@ -52,6 +53,7 @@ def test_topics_are_named_by_phrases_and_titled_by_a_document() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_tracker_that_was_saved_goes_on_with_the_same_names(tmp_path: Path) -> None:
     whole, part = tracked(range(2001, 2005)), tracked(range(2001, 2003))
     part.save(tmp_path / "part.duckdb")

@@ -134,6 +134,7 @@ def test_what_is_damaged_is_refused(folder: Path, damage: Callable[[Path], Any],
         FrozenModel.load(folder)
 
 
+@pytest.mark.thorough
 def test_no_finite_numbers_give_probabilities_that_are_none(folder: Path) -> None:
     good = {path.stem: np.load(path) for path in folder.glob("*.npy")}
     several = [{"topics.f": good["topics.f"] * 1e20, "topics.gamma": good["topics.gamma"] * 1e20}]

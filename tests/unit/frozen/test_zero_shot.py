@@ -49,6 +49,7 @@ def test_such_a_model_is_saved_and_read(tmp_path: Path) -> None:
         np.testing.assert_array_equal(again.label(NEW)[name], column)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_labelled_by_is_told(tmp_path: Path) -> None:
     model = tracker().freeze()
     with pytest.raises(InputError, match="the model knows none of the words of these topics"):

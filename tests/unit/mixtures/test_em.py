@@ -273,6 +273,7 @@ def test_antipodal_documents_keep_a_direction(assignment: Any) -> None:
     assert plain(rows, 1, concentration="own").mixture.kappa[0] == pytest.approx(kappa_bounds(10)[0])
 
 
+@pytest.mark.thorough
 def test_far_more_words_than_documents() -> None:
     rng = np.random.default_rng(0)
     n, d, k = 500, 100_000, 5

@@ -50,6 +50,7 @@ def births(events: list[tuple[int, Event]]) -> dict[int, int]:
     return {getattr(event, named[event.kind]): index for index, event in events if event.kind in named}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("window", [5_000, 600])  # the window holds all slices, or the last few
 def test_topics_are_shown_from_birth_to_end_with_all_documents(window: int) -> None:
     stream = passing()

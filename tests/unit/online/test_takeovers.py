@@ -88,6 +88,7 @@ def test_the_number_of_active_topics_stays_bounded() -> None:
     assert splits >= 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_quiet_topics_are_not_taken_over(seed: int) -> None:
     stream = story(np.tile([50, 50, 50], (25, 1)), seed=seed)

@@ -74,6 +74,7 @@ def one_by_one(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple
     return snapshot(written(tmp_path_factory.mktemp("log") / "run.duckdb", [1, 2, 3, 4, 5, 6]).path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ends", [[], [2], [3, 5]])
 def test_it_does_not_matter_which_epochs_are_written_together(
     one_by_one: dict[str, list[tuple[object, ...]]], tmp_path: Path, ends: list[int]

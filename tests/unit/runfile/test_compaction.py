@@ -64,6 +64,7 @@ def test_is_left_alone_if_little_is_free(run_file: RunFile) -> None:
     assert run_file.path.stat().st_ino == there
 
 
+@pytest.mark.thorough
 def test_who_reads_goes_on_with_the_old_one(run_file: RunFile) -> None:
     held = run(_READ, run_file.path)
     with held as reading:

@@ -228,6 +228,7 @@ except StoreLocked:
 """
 
 
+@pytest.mark.thorough
 def test_queries_at_once_see_one_moment_and_open_the_file_once(reader: Reader, opened: list[Path]) -> None:
     def later_commit(patience: str) -> str:
         program = [sys.executable, "-c", _LATER_COMMIT, str(reader.path), patience]

@@ -210,6 +210,7 @@ def test_a_run_that_crashes_after_every_epoch_is_the_same() -> None:
     assert committed(parts) == committed(whole)
 
 
+@pytest.mark.thorough
 def test_snapshots_of_vectors_have_words(tmp_path: Path) -> None:
     settings = RunSettings(topics=3, slices="year", dimension=16, named=True, threads=1)
     codec = FieldCodec(vector="emb", dimension=16)

@@ -274,6 +274,7 @@ def test_memory_is_bounded() -> None:
     assert vocabulary.words() == ["steady", "words"]
 
 
+@pytest.mark.thorough
 def test_a_huge_document_takes_no_more_room_than_the_limit() -> None:
     vocabulary = plain(capacity=50)
     vocabulary.count([" ".join(random_words(np.random.default_rng(5), 100_000))])

@@ -380,6 +380,7 @@ def test_what_was_saved_is_a_run_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["tracker.duckdb"]
 
 
+@pytest.mark.thorough
 def test_what_is_decided_about_a_saved_tracker_is_kept(tmp_path: Path) -> None:
     tracker = begun()
     topics = tracker.topic_ids.tolist()

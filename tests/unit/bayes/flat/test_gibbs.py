@@ -101,6 +101,7 @@ def test_sweeps_leave_the_posterior_as_it_is(case: dict[str, Any]) -> None:
         assert (np.abs(counts - 1500 * exact) < 4 * spread)[frequent].all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES)
 def test_concentrations_follow_their_conditional(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)

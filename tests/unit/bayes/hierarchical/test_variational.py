@@ -91,6 +91,7 @@ def tiny(seed: int, spread: float) -> tuple[Vector, Vector, Vector]:
     return 2 * centre[0], s, kappa
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("spread", "resultant", "degrees", "cosine", "nats"), [(0.7, 0.015, 1.5, 0.005, 0.1), (5.0, 0.12, 20.0, 0.05, 0.6)]
 )
