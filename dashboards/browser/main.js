@@ -8,7 +8,7 @@ import { updateBadge, wireLive } from "./live.js";
 import { zoomRiver } from "./river.js";
 import { guard, isComparing, openTab, play, redraw, select, showNotice } from "./selection.js";
 import { EVERYTHING, isLive, session, state, views } from "./state.js";
-import { savePicture, saveTable } from "./tables.js";
+import { savePicture, saveTable } from "./downloads.js";
 import { hideTooltip } from "./tooltip.js";
 import "./topic.js";
 

@@ -24,7 +24,7 @@ from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Whole, check_parameters
-from vmfstream.estimators.words import strongest_words
+from vmfstream.estimators.words import words_of_means
 from vmfstream.mixtures.columns import renumbered
 from vmfstream.progress import telling
 
@@ -117,7 +117,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if feature_names is None:
             raise ValueError("feature_names: expected the names of the columns, for the rows of the fit had none")
         means = self.means_
-        return strongest_words(means[-1] if means.ndim == 3 else means, feature_names, top)
+        return words_of_means(means[-1] if means.ndim == 3 else means, feature_names, top)
 
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> FitInput:
         """Check all parameters and the input of ``fit``; return unit rows."""

@@ -20,7 +20,7 @@ from vmfstream.bayes.predictive import memberships
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows
 from vmfstream.estimators.distinct import Distinct, merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Names, Number, Whole
-from vmfstream.estimators.words import strongest_words
+from vmfstream.estimators.words import words_of_means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class FittedTree:
         feature_names : sequence of D str
         top : int >= 1, most words of a node; words of weight 0 or less are left out
         """
-        return strongest_words(self.means, feature_names, top)
+        return words_of_means(self.means, feature_names, top)
 
 
 class HierarchicalVMFMixture(MixtureEstimator):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def strongest_words(means: NDArray[Any], feature_names: Sequence[str], top: int) -> list[list[str]]:
+def words_of_means(means: NDArray[Any], feature_names: Sequence[str], top: int) -> list[list[str]]:
     """Return the ``feature_names`` (D,) of the ``top`` largest entries of each of the ``means`` (K, D), above 0 only.
 
     Raises ValueError unless there is one name a column and ``top`` is an integer of at least 1.

@@ -21,7 +21,7 @@ from vmfstream.mixtures.columns import dense_rows, directed, eligible, softmax_r
 from vmfstream.mixtures.em import Expectation, Stop, best_of, climb
 from vmfstream.mixtures.options import EMOptions, checked
 from vmfstream.mixtures.seeding import start_from
-from vmfstream.mixtures.sums import gather
+from vmfstream.mixtures.sums import weighted_sums
 
 _FIRST_STEPS = 20
 """Steps for rho and mu at the start, where nothing is known of them."""
@@ -116,7 +116,7 @@ def m_step(x: Rows, resp: Vector, mixture: Mixture, *, weights: Vector | None = 
     near = mass / distances(x, mixture, threads=threads)
     wide = np.zeros((len(near), mixture.mu.shape[1]), mixture.mu.dtype)
     wide[:, :k] = near
-    sums = gather(x, wide, k, threads).s[:, :k].astype(np.float64)
+    sums = weighted_sums(x, wide, k, threads).s[:, :k].astype(np.float64)
     length, nk = np.linalg.norm(sums, axis=0), mass.sum(axis=0)
     rho = best_rho(nk, near.sum(axis=0), length)
     known = (nk > 0.0) & (length > 0.0)

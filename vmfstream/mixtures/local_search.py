@@ -20,7 +20,7 @@ from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.columns import column_norms, dense_rows
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
 from vmfstream.mixtures.seeding import one_hot
-from vmfstream.mixtures.sums import directions, gather, weighted
+from vmfstream.mixtures.sums import directions, weighted, weighted_sums
 
 GAIN = 1e-6
 """Share of sum_k |S_k| that a chain must gain: less is rounding."""
@@ -54,7 +54,7 @@ def searched_kmeans(
         labels = best_chain(x, found.labels, k, length, weights, threads)
         if labels is None:
             break
-        sums = gather(x, weighted(one_hot(labels, k, x.dtype), weights), k, threads)
+        sums = weighted_sums(x, weighted(one_hot(labels, k, x.dtype), weights), k, threads)
         left = max_iter - len(trace)
         found = spherical_kmeans(x, directions(sums, found.mu), k, max_iter=left, weights=weights, threads=threads)
         trace = np.concatenate([trace, found.trace])

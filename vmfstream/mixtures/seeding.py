@@ -15,7 +15,7 @@ from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import cosine_plus_plus, drawing_order
 from vmfstream.mixtures.columns import dense_rows, directed, eligible
 from vmfstream.mixtures.kmeans import spherical_kmeans
-from vmfstream.mixtures.sums import directions, gather, weighted
+from vmfstream.mixtures.sums import directions, weighted, weighted_sums
 
 PERTURBATION = 0.1
 """Length of the random step by which perturbed means leave the mean of all documents."""
@@ -54,7 +54,7 @@ def agglomerated_labels(
     """
     many = min(SURPLUS * k, int(eligible(x, weights).sum()))
     labels = seed_labels(x, many, rng, weights=weights, threads=threads)
-    sums = gather(x, weighted(one_hot(labels, many, x.dtype), weights), many, threads).s
+    sums = weighted_sums(x, weighted(one_hot(labels, many, x.dtype), weights), many, threads).s
     products = np.asarray(sums.T @ sums, np.float64)[:many, :many]
     of = np.arange(many)
     for _ in range(many - k):
@@ -73,7 +73,7 @@ def agglomerated_labels(
 def agglomerated_means(x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None) -> Floats:
     """Mean directions (D, kp) of the clusters of `agglomerated_labels`, a row of those whose rows cancel."""
     member = weighted(one_hot(agglomerated_labels(x, k, rng, weights), k, x.dtype), weights)
-    return directions(gather(x, member, k), means_at(x, member[:, :k].argmax(axis=0)))
+    return directions(weighted_sums(x, member, k), means_at(x, member[:, :k].argmax(axis=0)))
 
 
 def random_responsibilities(x: Rows, k: int, rng: np.random.Generator) -> Floats:

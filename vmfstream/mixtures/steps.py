@@ -16,7 +16,7 @@ from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import dense_rows, directed, softmax_rows
 from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
 from vmfstream.mixtures.options import Concentration
-from vmfstream.mixtures.sums import Scored, WeightedSums, directions, gather, score
+from vmfstream.mixtures.sums import Scored, WeightedSums, directions, score, weighted_sums
 
 
 def e_step(x: Rows, mixture: Mixture, beta: float = 1.0, *, threads: int = 1) -> tuple[Floats, Vector]:
@@ -111,7 +111,7 @@ def m_step(
     otherwise = np.zeros((x.shape[1], resp.shape[1]), x.dtype) if previous is None else previous.mu
     if previous is None:
         otherwise[:, :k] = dense_rows(x, resp[:, :k].argmax(axis=0)).T
-    return estimate(gather(x, resp, k, threads), otherwise, concentration, estimator, kappa)
+    return estimate(weighted_sums(x, resp, k, threads), otherwise, concentration, estimator, kappa)
 
 
 def estimate(

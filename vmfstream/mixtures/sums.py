@@ -81,7 +81,7 @@ def weighted(resp: Floats, mass: Vector | None) -> Floats:
     return resp if mass is None else resp * mass[:, None].astype(resp.dtype)
 
 
-def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> WeightedSums:
+def weighted_sums(x: Rows, resp: Floats, k: int, threads: int = 1) -> WeightedSums:
     """Sum unit rows ``x`` (N, D) by the weighted responsibilities ``resp`` (N, kp) of ``k`` topics.
 
     ``threads`` share the rows.

@@ -26,7 +26,7 @@ from vmfstream.online.state import (
     TrackState,
     Vector,
 )
-from vmfstream.online.topic_slots import columns_of
+from vmfstream.online.topic_slots import slots_of
 from vmfstream.records import Event
 
 
@@ -38,7 +38,7 @@ def with_told(state: TrackState, f: Matrix) -> TrackState:
     life = state.life
     if life is None or state.lowest_cosine < 0.0:
         return state
-    told = np.concatenate([life.told[TOLD_WORDS:], strongest_words(f, state.k)])
+    told = np.concatenate([life.told[TOLD_WORDS:], strongest_word_ids(f, state.k)])
     return replace(state, life=replace(life, told=told))
 
 
@@ -59,7 +59,7 @@ def strayed(state: TrackState, f: Matrix) -> NDArray[np.bool_]:
     life = state.life
     if life is None or not life.told[:TOLD_WORDS].any():
         return np.zeros(state.k, np.bool_)
-    then, now = life.told[:TOLD_WORDS], strongest_words(f, state.k)
+    then, now = life.told[:TOLD_WORDS], strongest_word_ids(f, state.k)
     shared = ((then[:, None] == now) & (now > 0)).any(axis=(0, 1))
     return np.asarray(then.any(axis=0) & ~shared)
 
@@ -104,7 +104,7 @@ def _moved(state: TrackState, life: Lifecycle) -> NDArray[np.float64]:
     """
     out = np.zeros((state.k, state.k))
     for w, held in list(held_slices(state, life))[:-TOLD_SLICES]:
-        then = columns_of(state.ids, held)
+        then = slots_of(state.ids, held)
         known = np.flatnonzero((then >= 0) & w.resp.any(axis=1))
         np.add.at(out, (then[known], w.resp[known, : state.k].argmax(axis=1)), 1.0)
     return out
@@ -119,7 +119,7 @@ def _told_documents(state: TrackState, life: Lifecycle, topic: int) -> Vector:
 
 
 @njit(cache=True, nogil=True)
-def strongest_words(f: Matrix, k: int) -> NDArray[np.int64]:
+def strongest_word_ids(f: Matrix, k: int) -> NDArray[np.int64]:
     """Return the columns of the largest coordinates of the first ``k`` topics of ``f`` (D, kp), plus 1, (words, K).
 
     0 where a topic has fewer positive coordinates.

@@ -46,7 +46,7 @@ from vmfstream.online.state import (
     rows_of,
 )
 from vmfstream.online.topic_pairs import TopicPairs
-from vmfstream.online.topic_slots import columns_of, with_columns, with_topic, with_topics_merged
+from vmfstream.online.topic_slots import slots_of, with_columns, with_topic, with_topics_merged
 from vmfstream.records import Event
 
 
@@ -231,7 +231,7 @@ def _has_drifted(life: Lifecycle, state: TrackState, group: Group) -> bool:
 
 def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
     """Find the column of each document's topic, now or on arrival if it left the window; -1 if the topic has ended."""
-    topic = columns_of(state.ids, documents.topic)
+    topic = slots_of(state.ids, documents.topic)
     for w in state.window:
         here = documents.slice == w.index
         topic[here] = w.resp[documents.row[here], : state.k].argmax(axis=1)

@@ -36,7 +36,7 @@ from vmfstream.online.belief import log_density
 from vmfstream.online.births import Group, ScoredDocuments, SearchCache, gram_of, or_new, proposed_groups
 from vmfstream.online.document_sums import Pairs, products, sum_of, sums_of
 from vmfstream.online.settings import BirthSettings
-from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack
+from vmfstream.online.state import Matrix, Rows, Vector, rows_in_columns, stack
 
 
 class _Prior(NamedTuple):
@@ -128,7 +128,7 @@ def _rows_of_pool(x: Rows, older: Rows) -> Rows:
     if not isinstance(older, np.ndarray):
         columns = np.full(older.shape[1], -1, np.int32)
         columns[older.indices] = older.indices
-        x = columns_of(x, columns)
+        x = rows_in_columns(x, columns)
     return stack([x, older], int(older.shape[1]))
 
 

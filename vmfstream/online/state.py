@@ -442,7 +442,7 @@ def same_rows(x: Rows, other: Rows) -> bool:
     return all(np.array_equal(getattr(x, part), getattr(other, part)) for part in ("indptr", "indices", "data"))
 
 
-def columns_of(x: Rows, columns: NDArray[np.int32]) -> Rows:
+def rows_in_columns(x: Rows, columns: NDArray[np.int32]) -> Rows:
     """Move unit rows to a new vocabulary (see `vmfstream.online.tracker.NewRows`); words that left are lost."""
     known = np.flatnonzero(columns >= 0)
     if isinstance(x, np.ndarray):

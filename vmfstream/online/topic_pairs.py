@@ -18,7 +18,7 @@ from vmfstream.directional.bessel import log_partition
 from vmfstream.mixtures.columns import square_of
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState
-from vmfstream.online.topic_slots import columns_of
+from vmfstream.online.topic_slots import slots_of
 
 
 class _Known(NamedTuple):
@@ -137,7 +137,7 @@ def _as_before(last: TrackState, state: TrackState) -> NDArray[np.intp]:
     """Find the column that each topic had in another state, (K,); -1 if its documents or its past have changed."""
     if not _same_frame(last, state):
         return np.full(state.k, -1)
-    column = columns_of(last.ids, state.ids)
+    column = slots_of(last.ids, state.ids)
     pairs: list[tuple[Any, Any]] = [(a.resp, b.resp) for a, b in zip(last.window, state.window, strict=True)]
     if last.past is not None and state.past is not None:
         pairs.append((last.past[last.leader], state.past[state.leader]))

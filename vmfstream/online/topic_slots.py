@@ -74,7 +74,7 @@ def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> 
     return out
 
 
-def columns_of(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def slots_of(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the columns of the topics with the ``wanted`` ids, -1 for those that are not among ``ids`` (K,)."""
     order = np.argsort(ids)
     at = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]

@@ -25,7 +25,7 @@ from vmfstream.online.state import (
     TrackState,
     Vector,
     WindowSlice,
-    columns_of,
+    rows_in_columns,
     same_rows,
 )
 
@@ -96,7 +96,7 @@ def _carried_samples(life: Lifecycle, columns: NDArray[np.int32], old: int) -> L
     """Move the samples of documents to a new vocabulary; densities relative to uniform grow like the dimension."""
     factor = len(columns) / old
     parts: dict[str, Any] = {
-        name: replace(sample, x=columns_of(sample.x, columns), gain=sample.gain * factor)
+        name: replace(sample, x=rows_in_columns(sample.x, columns), gain=sample.gain * factor)
         for name, sample in (("recent", life.recent), ("control", life.control))
     }
     place = np.zeros(old + 1, np.int64)  # where an old column is now, plus 1

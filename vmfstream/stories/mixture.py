@@ -29,7 +29,7 @@ from vmfstream.stories.memory import (
 )
 from vmfstream.stories.passes import RowArrays, label_rows, learn_rows, place_stories
 from vmfstream.stories.settings import AUTO, StorySettings, constants
-from vmfstream.stories.sums import strongest_words, sums_by_story
+from vmfstream.stories.sums import strongest_story_words, sums_by_story
 
 _RETIRED_PLACES = 64
 _NO_VECTORS = np.zeros((0, 0), np.float32)
@@ -310,7 +310,7 @@ class SequentialMixture:
         order = np.argsort(memory.ids, kind="stable")
         slots = order[np.searchsorted(memory.ids, ids, sorter=order)]
         words, weights = np.empty((len(ids), n), np.int32), np.empty((len(ids), n), np.float32)
-        strongest_words(memory, slots, words, weights)
+        strongest_story_words(memory, slots, words, weights)
         return words, weights
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -233,7 +233,7 @@ def strongest(square, columns, weights, words, shares):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def strongest_words(memory, slots, words, weights):  # type: ignore[no-untyped-def]
+def strongest_story_words(memory, slots, words, weights):  # type: ignore[no-untyped-def]
     """Fill ``words`` and ``weights`` (n, k) with the strongest columns of the stories in ``slots``, (n,).
 
     Those of `RetiredArrays` are made in the same way.

@@ -19,7 +19,7 @@ from vmfstream.engine.loop.admission import (
     RecentIds,
     Verdict,
     admit,
-    columns_of,
+    message_columns,
     separated,
 )
 from vmfstream.engine.loop.slices import Slicing
@@ -97,7 +97,7 @@ def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
         record(3, 2000, "0"),
         record(4, 1999),
     ]
-    columns = columns_of(Documents.of([*records, record(5, 2001), record(6, 2000)]), YEAR)
+    columns = message_columns(Documents.of([*records, record(5, 2001), record(6, 2000)]), YEAR)
     assert columns.slice.tolist() == [2000, NO_DOCUMENT, 2900, 2000, 1999, 2001, 2000]
     admission = admit(columns, 2000, YEAR, Doubt(5, 2026), RecentIds(9), after=NOTHING)
     assert (admission.taken, admission.learnt, admission.late, admission.next_slice) == (5, 2, 1, 2001)
@@ -116,7 +116,7 @@ def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
 
 def test_slices_of_documents_have_no_number_by_time() -> None:
     documents = Documents.of([record(0, 1990), Rejected("a", 1, "?"), record(2, 2010)])
-    assert columns_of(documents, COUNTED).slice.tolist() == [0, NO_DOCUMENT, 0]
+    assert message_columns(documents, COUNTED).slice.tolist() == [0, NO_DOCUMENT, 0]
 
 
 @pytest.mark.parametrize(

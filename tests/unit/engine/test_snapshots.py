@@ -20,7 +20,7 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.engine import Progress
 from vmfstream.engine.run import RunSettings, follow
-from vmfstream.engine.snapshots.batch import KINDS, aligned, fitted, gather, take_snapshots, two_levels
+from vmfstream.engine.snapshots.batch import KINDS, aligned, fitted, material_of, take_snapshots, two_levels
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.snapshots import read_stored, write_snapshots
@@ -129,7 +129,7 @@ def test_live_is_what_the_tracker_gave_to_that_slice(copy: Path) -> None:
 
 def test_predicted_is_the_density_of_that_slice(copy: Path) -> None:
     (one,) = take_snapshots(copy, ["flat"])
-    material = gather(read_stored(copy))
+    material = material_of(read_stored(copy))
     (found,) = fitted(material, ["flat"], np.random.default_rng([0, 2004, 4]))
     assert material.judged is not None
     assert material.judged.shape[0] == 60

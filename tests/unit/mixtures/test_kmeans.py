@@ -26,7 +26,7 @@ from vmfstream.mixtures.frequency_sensitive import (
 from vmfstream.mixtures.kmeans import spherical_kmeans
 from vmfstream.mixtures.seeding import means_at, perturbed_means, random_means, seed_means
 from vmfstream.mixtures.sums import directions as mean_directions
-from vmfstream.mixtures.sums import gather, move
+from vmfstream.mixtures.sums import move, weighted_sums
 
 
 def columns(means: Vector) -> Vector:
@@ -234,12 +234,12 @@ def test_moved_rows_leave_no_trace() -> None:
     x, _ = clustered(8)
     resp = np.zeros((90, 16))
     resp[:, :3] = np.random.default_rng(0).dirichlet(np.ones(3), 90) * np.linspace(0.5, 2, 90)[:, None]
-    sums = gather(x, resp, 3)
+    sums = weighted_sums(x, resp, 3)
     moved = resp.copy()
     moved[[5, 9]] = 0
     moved[5, 2], moved[9, 0] = resp[5].sum(), resp[9].sum()
     move(x, sums, np.array([5, 9]), resp[[5, 9]], np.array([2, 0]))
-    again = gather(x, moved, 3)
+    again = weighted_sums(x, moved, 3)
     for a, b in zip(sums, again, strict=True):
         assert np.abs(a - b).max() < 1e-12
     mu = mean_directions(sums, np.zeros((20, 16)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream import BayesianVMFMixture, VMFMixture
-from vmfstream.mixtures.sums import gather, move
+from vmfstream.mixtures.sums import move, weighted_sums
 
 
 def repeated(seed: int, dtype: type[np.floating[Any]]) -> csr_array:
@@ -53,7 +53,7 @@ def test_nothing_is_left_of_a_component_whose_rows_move_away() -> None:
     resp[:, :2] = rng.dirichlet([1.0, 1.0], x.shape[0])
     resp[:3, 2] = resp[:3, :2].sum(axis=1)
     resp[:3, :2] = 0.0
-    sums = gather(x, resp, 4)
+    sums = weighted_sums(x, resp, 4)
     move(x, sums, np.arange(3), resp[:3], np.full(3, 3))
     assert sums.nk[2] == sums.qk[2] == 0.0
     assert not sums.s[:, 2].any()

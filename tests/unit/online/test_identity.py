@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.unit.online.streams import LIVING, begun, learn, story
 from vmfstream.online import filtering
 from vmfstream.online.endings import with_topic_ended
-from vmfstream.online.identity import strayed, strongest_words, with_other_numbers, with_told
-from vmfstream.online.state import TOLD_WORDS, Matrix, TrackState, WindowSlice, columns_of, stack
+from vmfstream.online.identity import strayed, strongest_word_ids, with_other_numbers, with_told
+from vmfstream.online.state import TOLD_WORDS, Matrix, TrackState, WindowSlice, rows_in_columns, stack
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.vocabulary_change import regrown
 
@@ -45,8 +45,8 @@ def swapped(state: TrackState) -> list[int]:
 def test_strongest_words_are_those_of_a_sort() -> None:
     f = np.random.default_rng(0).normal(size=(40, 16)).astype(np.float32)
     wanted: NDArray[np.int64] = np.argsort(-f[:, :3], axis=0)[:TOLD_WORDS] + 1
-    np.testing.assert_array_equal(strongest_words(f, 3), wanted)
-    assert not strongest_words(-np.abs(f), 3).any()
+    np.testing.assert_array_equal(strongest_word_ids(f, 3), wanted)
+    assert not strongest_word_ids(-np.abs(f), 3).any()
 
 
 def test_topics_that_got_the_documents_of_others_get_other_numbers() -> None:
@@ -84,7 +84,9 @@ def test_words_that_were_told_move_with_the_vocabulary() -> None:
     assert state.life is not None
     columns = np.append(np.arange(state.dim)[::-1], -1).astype(np.int32)  # turned around, and one word more
     columns[0] = -1  # and the last one is gone
-    moved = regrown(state, columns, [columns_of(w.x, columns) for w in state.window], stack([], state.dim + 1), LONG)
+    moved = regrown(
+        state, columns, [rows_in_columns(w.x, columns) for w in state.window], stack([], state.dim + 1), LONG
+    )
     assert moved.life is not None
     before = state.life.told
     np.testing.assert_array_equal(

@@ -24,7 +24,7 @@ from vmfstream.online.births import Group
 from vmfstream.online.new_groups import find_new_groups
 from vmfstream.online.reading import novelty
 from vmfstream.online.settings import BirthSettings
-from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
+from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, rows_in_columns
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topic, with_topics_merged
 from vmfstream.online.vocabulary_change import regrown
@@ -570,8 +570,8 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
     state, _ = follow(rows, replace(LIVING, topics=4))
     columns = np.append(np.arange(20, 300), np.full(100, -1)).astype(np.int32)
     window = [w.x for w in state.window]
-    wider = [columns_of(x, columns) for x in window]
-    grown = regrown(state, columns, wider, columns_of(rows[0][:0], columns), LIVING)
+    wider = [rows_in_columns(x, columns) for x in window]
+    grown = regrown(state, columns, wider, rows_in_columns(rows[0][:0], columns), LIVING)
     assert state.life is not None
     assert grown.life is not None
     for old, new in ((state.life.recent, grown.life.recent), (state.life.control, grown.life.control)):

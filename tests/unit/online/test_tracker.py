@@ -45,7 +45,7 @@ from vmfstream.online.reading import (
 )
 from vmfstream.online.settings import PersistenceSettings
 from vmfstream.online.slice_end import close, judge
-from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of, rows_of
+from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_in_columns, rows_of
 from vmfstream.online.vocabulary_change import regrown
 
 
@@ -335,7 +335,7 @@ def test_the_vocabulary_changes_once_a_slice_was_judged() -> None:
 
     def regrow() -> tuple[NDArray[np.int32], list[Rows], Rows, None]:
         calls.append(1)
-        return columns, [columns_of(w.x, columns) for w in state.window], columns_of(xs[4], columns), None
+        return columns, [rows_in_columns(w.x, columns) for w in state.window], rows_in_columns(xs[4], columns), None
 
     judged, predicted = judge(state, PLAIN)
     grown, result = tracker.end_slice(state, PLAIN, regrow)

@@ -193,7 +193,7 @@ class Admission:
     characters: int = 0
 
 
-def columns_of(documents: Documents, slicing: Slicing) -> MessageColumns:
+def message_columns(documents: Documents, slicing: Slicing) -> MessageColumns:
     """Return what `admit` needs of decoded messages."""
     index = np.zeros(len(documents), np.int64) if slicing.documents else slicing.indices(documents.time)
     index[list(documents.rejected)] = NO_DOCUMENT

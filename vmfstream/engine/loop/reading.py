@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.admission import MessageColumns, columns_of
+from vmfstream.engine.loop.admission import MessageColumns, message_columns
 from vmfstream.engine.loop.embedding import EmbeddingCodec
 from vmfstream.engine.loop.settings import EngineSettings
 from vmfstream.engine.loop.slices import Slicing
@@ -46,7 +46,7 @@ class Chunk:
     def of(cls, documents: Documents, slicing: Slicing) -> Chunk:
         """Make the columns."""
         lengths = np.fromiter((len(text or "") for text in documents.text), np.int64, len(documents))
-        return cls(documents, columns_of(documents, slicing), lengths)
+        return cls(documents, message_columns(documents, slicing), lengths)
 
     @classmethod
     def none(cls) -> Chunk:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.chunked import tree_reduce
-from vmfstream.engine.loop.admission import MessageColumns, columns_of, separated
+from vmfstream.engine.loop.admission import MessageColumns, message_columns, separated
 from vmfstream.engine.loop.learning import BatchResult, ScoreDocuments, learn_batch
 from vmfstream.engine.loop.reading import decoded
 from vmfstream.engine.loop.sample import Sampling
@@ -140,7 +140,7 @@ def summaries(reading: RangeReading, block: Sequence[DecodedRange]) -> list[Rang
 def _summary(slicing: Slicing, one: DecodedRange) -> RangeSummary:
     documents = one.documents
     negative = any(vector is not None and vector.min(initial=0.0) < 0.0 for vector in documents.vector or ())
-    columns = columns_of(documents, slicing)
+    columns = message_columns(documents, slicing)
     return RangeSummary(one.wanted, documents.offset, columns, one.next, -1.0 if negative else 0.0)
 
 

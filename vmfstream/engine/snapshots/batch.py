@@ -128,7 +128,7 @@ def take_snapshots(
         If there is no run file, no sample in it, or no topics yet.
     """
     stored = read_stored(path)
-    material = gather(stored, tokeniser, embed)
+    material = material_of(stored, tokeniser, embed)
     own = int(stored.settings.get("seed", 0)) if seed is None else seed
     rng = np.random.default_rng([own, int(material.index[-1]) % 2**32, 4])
     snapshots = [snapshot_of(found, material) for found in fitted(material, kinds, rng)]
@@ -136,7 +136,7 @@ def take_snapshots(
     return snapshots
 
 
-def gather(stored: Stored, tokeniser: Cut | str | None = None, embed: Embed | str | None = None) -> Material:
+def material_of(stored: Stored, tokeniser: Cut | str | None = None, embed: Embed | str | None = None) -> Material:
     """Encode the sample in the vocabulary from before the newest slice ended, else in the one now.
 
     ``stored`` is that of a run file; ``tokeniser`` and ``embed`` as in `take_snapshots`.
