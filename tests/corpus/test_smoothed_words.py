@@ -24,6 +24,9 @@ from vmfstream.text.tokeniser import Tokeniser
 DOCUMENTS = 360
 SLICES = 6
 
+KEPT = 160
+"""Characters of a title that a run keeps."""
+
 LARGE = 100_000
 """Documents beyond which only the first rows of a corpus are put into order."""
 
@@ -82,7 +85,7 @@ def followed(request: pytest.FixtureRequest) -> Followed:
     tokeniser, first, titles = Tokeniser(), dict[str, int](), dict[str, int]()
     for rank, document in enumerate(documents):
         index = known[bisect_right(ends, document.time)].index if calendar else rank // per_slice
-        titles.setdefault(document.title, index)
+        titles.setdefault(document.title[:KEPT], index)
         for word in tokeniser.tokens(document.text or ""):
             first.setdefault(word, index)
     return Followed(store, first, titles)
