@@ -7,7 +7,9 @@ import os
 import shutil
 import signal
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -59,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     settings: dict[int, str] = {}
     cases = defaultdict[str, list[pytest.Item]](list)
     for item in sorted(items, key=lambda item: item.path.name == "test_defaults.py"):
-        given = getattr(getattr(item, "callspec", None), "params", {})
+        given = _parameters(item)
         if {"estimator", "check"} <= given.keys():
             model = given["estimator"]
             setting = settings.get(id(model)) or settings.setdefault(id(model), repr(model))
@@ -75,6 +77,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for case in (case for of_one in cases.values() for case in of_one[1:-1]):
         case.add_marker(pytest.mark.thorough)
     items.sort(key=lambda item: _turn(item.path.relative_to(TESTS).as_posix()))
+
+
+def _parameters(item: pytest.Item) -> Mapping[str, Any]:
+    given: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return given
 
 
 def _turn(place: str) -> int:
@@ -104,7 +111,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     given = {
         "VMFSTREAM_DATA": str(DATA) if DATA and item.get_closest_marker("corpus") else "",
         # scikit-learn leaves out its checks of array API input without; SciPy, imported before, stays as users have it
-        "SCIPY_ARRAY_API": "1" if "check" in getattr(getattr(item, "callspec", None), "params", {}) else "",
+        "SCIPY_ARRAY_API": "1" if "check" in _parameters(item) else "",
     }
     for name, value in given.items():
         os.environ.pop(name, None)

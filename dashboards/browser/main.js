@@ -3,12 +3,12 @@
 import { readAddress } from "./address.js";
 import { isActive, loadData, messages, page, readings, sliceCount, sliceOfAddress } from "./data.js";
 import { $, keysStore, prefersReducedMotion, systemTheme, themeStore } from "./dom.js";
+import { savePicture, saveTable } from "./downloads.js";
 import { format } from "./format.js";
 import { updateBadge, wireLive } from "./live.js";
 import { zoomRiver } from "./river.js";
 import { guard, isComparing, openTab, play, redraw, select, showNotice } from "./selection.js";
 import { EVERYTHING, isLive, session, state, views } from "./state.js";
-import { savePicture, saveTable } from "./downloads.js";
 import { hideTooltip } from "./tooltip.js";
 import "./topic.js";
 

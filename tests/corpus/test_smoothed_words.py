@@ -13,6 +13,7 @@ import pytest
 from tests.data import corpus_file
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.loop.document_buffer import KeptDocument
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.records import Document, Message, SliceReport, TopicRows
 from vmfstream.replay.corpora import corpora, get
@@ -23,9 +24,6 @@ from vmfstream.text.tokeniser import Tokeniser
 
 DOCUMENTS = 360
 SLICES = 6
-
-KEPT = 160
-"""Characters of a title that a run keeps."""
 
 LARGE = 100_000
 """Documents beyond which only the first rows of a corpus are put into order."""
@@ -85,7 +83,7 @@ def followed(request: pytest.FixtureRequest) -> Followed:
     tokeniser, first, titles = Tokeniser(), dict[str, int](), dict[str, int]()
     for rank, document in enumerate(documents):
         index = known[bisect_right(ends, document.time)].index if calendar else rank // per_slice
-        titles.setdefault(document.title[:KEPT], index)
+        titles.setdefault(KeptDocument.of(document).title, index)
         for word in tokeniser.tokens(document.text or ""):
             first.setdefault(word, index)
     return Followed(store, first, titles)

@@ -198,11 +198,9 @@ def inv_bessel_ratio(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None =
     >>> bool(np.isclose(inv_bessel_ratio(50_000, bessel_ratio(50_000, 4_000.0)), 4_000.0))
     True
     """
-    found = (
-        in_one_dimension(_inv_ratio_each, 1, d, r, 1.0 - r)
-        if one_minus_r is None and isinstance(r, np.ndarray)
-        else None
-    )
+    found = None
+    if one_minus_r is None and isinstance(r, np.ndarray):
+        found = in_one_dimension(_inv_ratio_each, 1, d, r, 1.0 - r)
     if found is None:
         found = elementwise(_inv_ratio_each, 1, dimensions(d), *resultants(r, one_minus_r))
     return found[0]

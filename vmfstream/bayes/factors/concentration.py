@@ -36,8 +36,6 @@ DRAWS, BURN_IN = 400, 100
 _NODES, _MASSES = hermegauss(40)
 _MASSES = _MASSES / _MASSES.sum()
 
-_NONE = np.zeros(0)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KappaFactor:
@@ -258,7 +256,7 @@ def _located(d: int, n: float, t: float, prior: KappaPrior) -> tuple[Vector, Vec
 
 
 def _target(d: int, n: float, t: float, prior: KappaPrior) -> ConcentrationTarget:
-    return ConcentrationTarget(d, n, t, prior.m, prior.s2, _NONE, _NONE, _NONE)
+    return ConcentrationTarget(d, n, t, prior.m, prior.s2)
 
 
 def _reach(n: float, t: float, d: int, prior: KappaPrior) -> tuple[float, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
@@ -20,13 +21,16 @@ NEGLIGIBLE = math.log(1e-25)
 REFINED = 20
 """How many times finer than the grid quantiles are looked up, between cubic splines."""
 
+_Numbers: TypeAlias = tuple[float, float, float, float, float, Vector, Vector, Vector]
+
 
 @dataclass(frozen=True, slots=True)
 class ConcentrationTarget:
     """Log-density of u = log kappa, up to a constant, with or without the directions integrated out.
 
     -n ell(kappa) + T kappa + sum_j ell( sqrt(kappa^2 square_j + 2 kappa cross_j + c0_j^2) ) - (u - m)^2 / (2 s2), where
-    ``square`` = |S_j|^2, ``cross`` = S_j'b_j and ``c0`` = |b_j| belong to the topics whose direction is integrated out.
+    ``square`` = |S_j|^2, ``cross`` = S_j'b_j and ``c0`` = |b_j| belong to the topics whose direction is integrated out,
+    by default none.
     """
 
     d: int
@@ -34,13 +38,13 @@ class ConcentrationTarget:
     t: float
     m: float
     s2: float
-    square: Vector
-    cross: Vector
-    c0: Vector
+    square: Vector = field(default_factory=lambda: np.zeros(0))
+    cross: Vector = field(default_factory=lambda: np.zeros(0))
+    c0: Vector = field(default_factory=lambda: np.zeros(0))
 
     def __call__(self, u: Vector) -> Vector:
         """Evaluate at each of ``u`` (g,)."""
-        out: Vector = _target_each(u, *self.numbers)
+        out: Vector = _target_each(u, self.numbers)
         return out
 
     def located(self, low: float, high: float) -> tuple[Vector, Vector]:
@@ -48,11 +52,11 @@ class ConcentrationTarget:
 
         It may have two peaks (narrow prior, distant data): the first scan has to see both.
         """
-        u, f = _located(float(low), float(high), *self.numbers)
+        u, f = _located(float(low), float(high), self.numbers)
         return u, f
 
     @property
-    def numbers(self) -> tuple[float, float, float, float, float, Vector, Vector, Vector]:
+    def numbers(self) -> _Numbers:
         """The arguments of the compiled density."""
         return float(self.d), self.n, self.t, self.m, self.s2, self.square, self.cross, self.c0
 
@@ -63,7 +67,7 @@ def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, r
     ``rng`` gives ``draws`` steps, of which none is left out.
     """
     moves, tests = step * rng.standard_normal(draws), np.log(rng.random(draws))
-    out: Vector = _walk(u, moves, tests, *target.numbers)
+    out: Vector = _walk(u, moves, tests, target.numbers)
     return out
 
 
@@ -74,9 +78,8 @@ def resultant(kappa: float, square: float, cross: float, c0: float) -> float:
 
 
 @njit(cache=True)
-def _target(
-    u: float, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: Vector
-) -> float:
+def _target(u: float, numbers: _Numbers) -> float:
+    d, n, t, m, s2, square, cross, c0 = numbers
     kappa = np.exp(u)
     value = -n * ell(d, kappa) + t * kappa - (u - m) ** 2 / (2 * s2)
     for j in range(len(square)):
@@ -85,33 +88,19 @@ def _target(
 
 
 @njit(cache=True)
-def _target_each(
-    u: Vector, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: Vector
-) -> Vector:
+def _target_each(u: Vector, numbers: _Numbers) -> Vector:
     out = np.empty(len(u))
     for i in range(len(u)):
-        out[i] = _target(u[i], d, n, t, m, s2, square, cross, c0)
+        out[i] = _target(u[i], numbers)
     return out
 
 
 @njit(cache=True)
-def _walk(
-    u: float,
-    moves: Vector,
-    tests: Vector,
-    d: float,
-    n: float,
-    t: float,
-    m: float,
-    s2: float,
-    square: Vector,
-    cross: Vector,
-    c0: Vector,
-) -> Vector:
+def _walk(u: float, moves: Vector, tests: Vector, numbers: _Numbers) -> Vector:
     out = np.empty(len(moves))
-    height = _target(u, d, n, t, m, s2, square, cross, c0)
+    height = _target(u, numbers)
     for i in range(len(moves)):
-        proposed = _target(u + moves[i], d, n, t, m, s2, square, cross, c0)
+        proposed = _target(u + moves[i], numbers)
         if tests[i] < proposed - height:
             u, height = u + moves[i], proposed
         out[i] = u
@@ -119,21 +108,10 @@ def _walk(
 
 
 @njit(cache=True)
-def _located(
-    low: float,
-    high: float,
-    d: float,
-    n: float,
-    t: float,
-    m: float,
-    s2: float,
-    square: Vector,
-    cross: Vector,
-    c0: Vector,
-) -> tuple[Vector, Vector]:
+def _located(low: float, high: float, numbers: _Numbers) -> tuple[Vector, Vector]:
     while True:
         u = np.linspace(low, high, GRID)
-        f = _target_each(u, d, n, t, m, s2, square, cross, c0)
+        f = _target_each(u, numbers)
         least = f.max() + NEGLIGIBLE
         if not np.isfinite(least):
             return u, f

@@ -39,8 +39,8 @@ class Sticks:
         one may end the order better. So every topic is tried there.
         """
         falling = np.argsort(-nk, kind="stable")
-        others = [np.append(np.delete(falling, last), falling[last]) for last in reversed(range(len(nk)))]
-        return self._best(nk, np.array(others))
+        orders = [np.append(np.delete(falling, last), falling[last]) for last in reversed(range(len(nk)))]
+        return self._best(nk, np.array(orders))
 
     def _best(self, nk: Vector, orders: NDArray[np.int64]) -> StickWeights:
         """Return the factors of that one of the ``orders`` (m, k) whose bound is the largest."""

@@ -193,11 +193,11 @@ class _Chain:
 
     def _draw_kappa(self, rng: np.random.Generator) -> None:
         d, law = len(self.mu[0]), self.prior.kappa
-        n, t, nothing = self.counts.sum(axis=0), self._cosines(), np.empty(0)
+        n, t = self.counts.sum(axis=0), self._cosines()
         if len(self.kappa) == 1:
             n, t = n.sum(keepdims=True), t.sum(keepdims=True)
         for g in range(len(self.kappa)):
-            target = ConcentrationTarget(d, float(n[g]), float(t[g]), law.m, law.s2, nothing, nothing, nothing)
+            target = ConcentrationTarget(d, float(n[g]), float(t[g]), law.m, law.s2)
             self.kappa[g] = drawn_concentration(target, self.kappa[g], max(float(t[g]), 0.0), rng)
 
     def _ahead_and_behind(self, t: int) -> tuple[Vector, float]:

@@ -122,7 +122,7 @@ def test_the_mode_is_where_the_density_is_largest() -> None:
     for d, n, t, m, s2 in CASES:
         prior = KappaPrior(m, s2)
         u = np.log(mode_kappa(d, n, t, prior)[0])
-        target = ConcentrationTarget(d, n, t, m, s2, *np.zeros((3, 0)))
+        target = ConcentrationTarget(d, n, t, m, s2)
         near = target(u + np.array([0.0, -1e-3, 1e-3]))
         assert near[0] >= near[1:].max()
         slope = n * bessel_ratio(d, np.exp(u)) * np.exp(u) - t * np.exp(u) + (u - m) / s2
@@ -135,7 +135,7 @@ def test_both_peaks_are_seen() -> None:
     for ratio in (0.02, 0.3):
         t = n * ratio
         u = np.linspace(-2, 8, 200_001)
-        f = ConcentrationTarget(d, n, t, prior.m, prior.s2, *np.zeros((3, 0)))(u)
+        f = ConcentrationTarget(d, n, t, prior.m, prior.s2)(u)
         w = np.exp(f - f.max())
         assert quadrature_factor(d, n, t, prior).log_mean[0] == pytest.approx(w @ u / w.sum(), abs=1e-6)
 
@@ -148,7 +148,7 @@ def test_quantiles_of_the_exact_factor() -> None:
     found = kappa_quantiles(20, [50.0, 5.0], [20.0, 2.0], prior, levels)
     assert found.shape == (2, 3)
     assert found[1, 2] - found[1, 0] > 1.5 * (found[0, 2] - found[0, 0])
-    u, f = ConcentrationTarget(20, 0.0, 0.0, 0.3, 1e-6, *[np.zeros(0)] * 3).located(-50.0, 50.0)
+    u, f = ConcentrationTarget(20, 0.0, 0.0, 0.3, 1e-6).located(-50.0, 50.0)
     assert grid_quantiles(u, f, 0.975) == pytest.approx(0.3 + 1.959964e-3, abs=1e-6)
 
 
