@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from vmfstream.arrays import Vector
+from vmfstream.directional.bessel_scalars import convolved, ell_gap, inv_ratio, terms
 from vmfstream.directional.bessel_scalars import ell as ell
-from vmfstream.directional.bessel_scalars import ell_gap, inv_ratio, terms
 from vmfstream.directional.checks import dimensions, elementwise, first_bad, in_one_dimension, not_negative, resultants
 
 R_MAX = 0.9999
@@ -81,21 +81,12 @@ def _inv_ratio_each(d: Vector, r: Vector, omr: Vector, out: Vector) -> bool:
 
 
 @njit(cache=True)
-def _convolved(d: float, gamma: float, omega: float, omw: float) -> float:
-    """Return the concentration ``gamma`` in dimension ``d`` after a step of expected cosine ``omega`` = 1 - ``omw``."""
-    if omw == 0.0:
-        return gamma
-    _, a, _, oma = terms(d, gamma)
-    return float(inv_ratio(d, a * omega, oma + omw - oma * omw))
-
-
-@njit(cache=True)
 def _conv_each(d: Vector, gamma: Vector, omega: Vector, omw: Vector, out: Vector) -> bool:
     for i in range(gamma.size):
         step, rest = omega[i % omega.size], omw[i % omw.size]
         if not (0.0 <= gamma[i] < np.inf and 0.0 <= step <= 1.0 and 0.0 <= rest <= 1.0):
             return False
-        out[0, i] = _convolved(d[i % d.size], gamma[i], step, rest)
+        out[0, i] = convolved(d[i % d.size], gamma[i], step, rest)
     return True
 
 

@@ -237,3 +237,22 @@ def inv_ratio(d: float, r: float, omr: float) -> float:
         if done:
             break
     return kappa
+
+
+@njit(cache=True)
+def convolved(d: float, gamma: float, omega: float, omw: float) -> float:
+    """Return A^-1(A(gamma) omega), the concentration of a direction after a step of expected cosine omega.
+
+    Parameters
+    ----------
+    d : float
+        Dimension of the space, >= 2.
+    gamma : float
+        Concentration before the step, >= 0.
+    omega, omw : float
+        The expected cosine, in [0, 1], and 1 - omega.
+    """
+    if omw == 0.0:
+        return gamma
+    _, a, _, oma = terms(d, gamma)
+    return float(inv_ratio(d, a * omega, oma + omw - oma * omw))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.directional.bessel import conv_concentration
+from vmfstream.directional.bessel_scalars import convolved
 from vmfstream.directional.kernels import accumulate, copied, empty, zeros
 from vmfstream.mixtures.columns import column_dots, column_products, square_of
 
@@ -153,11 +153,6 @@ class RunningBelief:
         return new
 
     @property
-    def lengths(self) -> Vector:
-        """Euclidean norms of the vectors, (kp,)."""
-        return np.sqrt(np.maximum(self.squares, 0.0))
-
-    @property
     def anchored_squares(self) -> Vector:
         """Squares of the norms of the vectors plus the anchor, (kp,)."""
         return np.asarray(np.maximum(self._anchor_square + 2.0 * self.anchor_products + self.squares, 0.0))
@@ -205,12 +200,8 @@ class RunningBelief:
 
     def convolve(self, omega: float) -> Vector:
         """Shorten the vectors as a step of the means does, A^-1(A(|h|) omega); return the factors (kp,)."""
-        old = self.lengths
-        lengths = conv_concentration(len(self._m), old, omega)
-        factor = np.divide(lengths, old, out=np.ones_like(lengths), where=old > 0.0)
-        self._factor = self._factor * factor
-        self.squares = lengths**2
-        self.anchor_products = self.anchor_products * factor
+        now = self.squares, self._factor, self.anchor_products
+        factor, self.squares, self._factor, self.anchor_products = _shortened(float(len(self._m)), omega, *now)
         return factor
 
     def matrix(self, dtype: Any = np.float32) -> Any:
@@ -273,6 +264,24 @@ def _add_columns(
             along[j] += v * b
             row[j] += scale[j] * v
     return own, before * factor, along
+
+
+@njit(cache=True, nogil=True)
+def _shortened(
+    d: float, omega: float, squares: Vector, factor: Vector, anchor_products: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Return by what `RunningBelief.convolve` shortens columns, (kp,), and what it has of each afterwards."""
+    kp = len(squares)
+    shorter, after, scale, along = np.ones(kp), np.empty(kp), np.empty(kp), np.empty(kp)
+    for j in range(kp):
+        length = np.sqrt(max(squares[j], 0.0))
+        if not length < np.inf:
+            raise ValueError("expected beliefs of finite length")
+        new = convolved(d, length, omega, 1.0 - omega)
+        if length > 0.0:
+            shorter[j] = new / length
+        after[j], scale[j], along[j] = new * new, factor[j] * shorter[j], anchor_products[j] * shorter[j]
+    return shorter, after, scale, along
 
 
 @njit(cache=True, nogil=True)

@@ -115,7 +115,7 @@ def test_a_belief_learns_and_forgets_as_the_filter_does() -> None:
         np.testing.assert_allclose(learnt.own, (s.dense(D) ** 2).sum(axis=0), rtol=1e-12)
         np.testing.assert_allclose(learnt.anchor, anchor @ s.dense(D), rtol=1e-12)
         np.testing.assert_allclose(belief.matrix(np.float64), h, rtol=1e-12)
-        np.testing.assert_allclose(belief.lengths, column_norms(h), rtol=1e-12)
+        np.testing.assert_allclose(np.sqrt(belief.squares), column_norms(h), rtol=1e-12)
         np.testing.assert_allclose(belief.anchored_squares, column_norms(h + anchor[:, None]) ** 2, rtol=1e-12)
     np.testing.assert_array_equal(before.matrix(np.float64), h0)
 
