@@ -56,13 +56,14 @@ bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 broker: $(VENV)/.installed-test  ## a Kafka to try things out, until Ctrl-C; needs Java and Maven
 	$(BIN)/python -m tests.system.broker.cluster
 
-soak: $(VENV)/.installed-test  ## 4,000 power cuts and damaged files, every call of a run failing, 100,000 schedules in memory, 10,000 simulated clusters, 200 kills with one partition and with four, 10 outages, three brokers of which one is lost, 100 kills of a cluster, 30 minutes at full speed; needs Java and Maven
+soak: $(VENV)/.installed-test  ## 4,000 power cuts and damaged files, every call of a run failing, 100,000 schedules in memory, 10,000 simulated clusters, 200 kills with one partition and with four, 10 outages, three brokers of which one is lost, a clock that is set back, 100 kills of a cluster, 30 minutes at full speed; needs Java and Maven
 	$(BIN)/python -m tests.system.powercut.power_cuts
 	$(BIN)/python -m tests.system.powercut.failing_calls
 	$(BIN)/python -m tests.unit.engine.test_schedules 100000
 	$(BIN)/python -m tests.unit.engine.test_simulation 10000
 	VMFSTREAM_SOAK_KILLS=200 VMFSTREAM_SOAK_OUTAGES=10 $(BIN)/pytest -q --durations=0 tests/system/broker/test_exactly_once.py
 	VMFSTREAM_SOAK_BROKERS=3 $(BIN)/pytest -q --durations=0 tests/system/broker/test_three_brokers.py
+	VMFSTREAM_SOAK_CLOCK=1 $(BIN)/pytest -q --durations=0 tests/system/broker/test_clock_set_back.py
 	VMFSTREAM_DASK_KILLS=100 $(BIN)/pytest -q --durations=0 tests/system/broker/test_dask.py
 	$(BIN)/python -m tests.system.broker.soak
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import struct
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
+from tests.preloaded import library
 
 PAGE = 4096
 KINDS = ("pages", "zeros")
@@ -34,20 +32,12 @@ class Event:
 
 def recorder(folder: Path) -> Path:
     """Compile the library that records; return where it is."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        if os.environ.get("CI"):
-            pytest.fail("the power cuts need a C compiler")
-        pytest.skip("needs a C compiler")
-    library = folder / "recorder.so"
-    source = Path(__file__).with_name("recorder.c")
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], check=True)
-    return library
+    return library(Path(__file__).with_name("recorder.c"), folder)
 
 
-def environment(library: Path, folder: Path, record: Path | None = None) -> dict[str, str]:
+def environment(preloaded: Path, folder: Path, record: Path | None = None) -> dict[str, str]:
     """Return the environment in which a program is recorded, or can be (``powercut_arm``)."""
-    told = {"LD_PRELOAD": str(library), "POWERCUT_FOLDER": str(folder)}
+    told = {"LD_PRELOAD": str(preloaded), "POWERCUT_FOLDER": str(folder)}
     return os.environ | told | ({} if record is None else {"POWERCUT_RECORD": str(record)})
 
 
