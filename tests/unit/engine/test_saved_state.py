@@ -7,14 +7,24 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.saved_state import Rule, check_arrays, checked_state, rules_of
+from vmfstream.engine.models.tracker import TrackerModel
+from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
+from vmfstream.runfile.memory import MemoryStore
+
+Alter: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -45,17 +55,19 @@ def item(i):
 items = [item(i) for i in range(375)]  # of which the last are in the month after that of the saved state
 second = {"documents": "all", "smoothed_stories": True}
 given = {"dimension": 8, "named": vectors == "named"} if vectors else {"stem": stem or ""}
-settings = RunSettings(topics=3, slices="month", window=120, threads=1, sample=50, **given, **second)
+sizes = {"window": 120, "sample": 50, "epoch_documents": 55}
+settings = RunSettings(topics=3, slices="month", threads=1, **sizes, **given, **second)
 fields = {"vector": "vector", "dimension": 8} if vectors else {}
 
 
-def go_on(store, upto):
-    return follow(MemorySource(items[:upto]), FieldCodec(**fields), store, settings, ahead=0)
+def go_on(store, stop=lambda: False):
+    return follow(MemorySource(items), FieldCodec(**fields), store, settings, ahead=0, stop=stop)
 
 
 whole = MemoryStore()
-go_on(whole, 330)
+go_on(whole, lambda: sum(one.epoch.n for one in whole.commits) >= 330)
 saved = whole.resume()
+assert saved.open_state["engine.counters"][1] > 0  # in the middle of a slice
 
 
 def alterations(array):
@@ -81,6 +93,10 @@ def alterations(array):
             yield str(value), other
         yield "falling", array[::-1].copy()
         yield "equal", np.full_like(array, array.flat[-1])
+        yield "all one more", array + np.ones(1, array.dtype)
+        other = array.copy()
+        other.flat[0] += np.ones((), array.dtype)
+        yield "the first one more", other
         if array.dtype == np.int64 and array.size > 4:  # differences and sums of 64 bits are as they should be
             wrapping = array.copy()
             wrapping.flat[1:4] = 2**63 - 1, -(2**63), -1
@@ -99,7 +115,7 @@ class Altered(MemoryStore):
 unaltered = Altered()
 unaltered.checkpoint = replace(saved, finished=False)
 unaltered.commits, unaltered._settings = whole.commits[-1:], whole.settings({})
-go_on(unaltered, 375)  # what follows says something only if this goes on
+go_on(unaltered)  # what follows says something only if this goes on
 
 outcome = {"refused": 0, "went on": [], "failed": []}
 turns = random.Random(2)
@@ -118,7 +134,7 @@ with np.errstate(all="ignore"):
                 store.checkpoint = replace(saved, finished=False, **{part: arrays})
                 store.commits, store._settings = whole.commits[-1:], whole.settings({})
                 try:
-                    go_on(store, 375)
+                    go_on(store)
                 except VmfstreamError as error:
                     outcome["refused"] += 1
                 except Exception as error:
@@ -209,6 +225,84 @@ def test_numbers_that_the_rest_does_not_allow_are_refused(name: str, array: list
     rows = {"window.resp": np.zeros((3, 1)), name: np.array(array)}
     with pytest.raises(InputError, match=f"the state: {re.escape(name)}: {says}"):
         check_arrays(rows, rules, "the state")
+
+
+@pytest.fixture(scope="module")
+def saved() -> Arrays:
+    """Return the state of a run in the middle of a slice, with closed ones in the window."""
+    words = ("apple pear plum fig melon", "car road truck bus train", "sun rain wind storm snow")
+    texts = [f"{words[i % 3]} {words[i % 3].split()[i % 5]} w{i % 7}" for i in range(200)]
+    items = [{"text": text, "time": f"2020-{1 + i // 40:02d}-03"} for i, text in enumerate(texts)]
+    settings = RunSettings(topics=3, slices="month", window=80, threads=1, sample=50, epoch_documents=25)
+    store = MemoryStore()
+    follow(
+        MemorySource(items), FieldCodec(), store, settings, ahead=0,
+        stop=lambda: sum(one.epoch.n for one in store.commits) >= 140,
+    )  # fmt: skip
+    found = store.resume()
+    assert found is not None
+    return found.open_state | (found.slice_state or {})
+
+
+def plus(more: float, at: int = 0) -> Alter:
+    def altered(array: NDArray[Any]) -> NDArray[Any]:
+        other = array.copy()
+        other.flat[at] += more
+        return other
+
+    return altered
+
+
+@pytest.mark.parametrize(
+    ("name", "alter", "says"),
+    [
+        (
+            "held.slices",
+            plus(1, -1),
+            r"held\.slices: expected the slices of the window, \[24241 24242\], got \[24241 24243\]",
+        ),
+        ("held.slices", np.flip, "held.slices: expected numbers that never fall"),
+        ("window.index", plus(-1), "held.slices: expected the slices of the window"),
+        ("window.index", np.flip, "window.index: expected numbers that never fall"),
+        ("window.index", lambda array: np.full_like(array, array[0]), "window.index: expected each number once"),
+        ("window.resp", plus(1e9), "window.resp: expected less than 2.0"),
+        ("slice", plus(1), "slice: expected the open slice, 24243, got 24244"),
+        ("engine.counters", plus(-1), "slice: expected the open slice, 24242, got 24243"),
+        ("engine.counters", plus(-100, 1), "engine.counters: expected numbers of documents from 0 on"),
+        ("engine.counters", plus(1, 1), "open.documents: expected the 26 documents of the open slice, got 25"),
+        ("open.documents", plus(-1), "open.documents: expected the 25 documents of the open slice, got 24"),
+        ("open.n", plus(9.0), "open.n: expected 25 documents at most"),
+        ("n", plus(1e3), "n: expected 145 documents at most"),
+        ("n_past", plus(1e3), "n_past: expected 145 documents at most"),
+        ("ids", plus(100), "ids: expected less than the next one"),
+        ("counters", plus(10**6), "counters: expected 3 to 6 topics in all, got 1000003"),
+        ("scalars", lambda array: np.full_like(array, -1.0), "scalars: expected a concentration of at least 0"),
+        ("smoothed_speed", plus(1e9), "smoothed_speed: expected less than 1000"),
+        ("stories.book.ids", np.flip, "stories.book.ids: expected numbers that never fall"),
+        ("stories.book.size", plus(1), "stories.book.size: expected the documents of the stories"),
+        ("stories.book.size", plus(-99), "stories.book.size: expected at least 0"),
+        ("stories.book.now", plus(-99), "stories.book.now: expected at least 0"),
+        ("stories.book.before", plus(-99), "stories.book.before: expected at least 0"),
+        ("stories.book.votes", plus(-99), "stories.book.votes: expected at least 0"),
+        ("stories.mixture.square", np.zeros_like, "stories.mixture.square: expected the squares of the sums"),
+        ("stories.mixture.square", np.negative, "stories.mixture.square: expected the squares of the sums"),
+        ("sample.open", np.flip, "sample.open: expected numbers that never fall"),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(saved: Arrays, name: str, alter: Alter, says: str) -> None:
+    with checked_state(saved):
+        pass
+    with (
+        pytest.raises(InputError, match=f"the saved state is damaged: {says}"),
+        checked_state(saved | {name: alter(saved[name])}),
+    ):
+        pass
+
+
+def test_a_state_that_lacks_an_array_of_its_topics_is_not_one_without_topics(saved: Arrays) -> None:
+    model = TrackerModel(RunSettings().tracker())
+    with pytest.raises(KeyError, match="'n'"):
+        model.restore(saved, {name: array for name, array in saved.items() if name != "n"}, [], np.zeros((0, 2)))
 
 
 def test_what_reading_finds_is_an_error_of_the_state() -> None:

@@ -34,6 +34,12 @@ _FAR = 2**62
 LONG = 1e15
 """Longer than a sum of unit rows."""
 
+_DEGREES = 1e3
+"""No angle is so large."""
+
+_ROUNDING = 1e-3
+"""Share by which sums of documents, whose memberships are float32, may differ."""
+
 COLDEST, WARMEST = 1e-3, 1e6
 """Temperatures of scores are from here on, and below."""
 
@@ -52,6 +58,7 @@ class Rule:
     rising : values never fall, from 0 to the size of this name.
     lengths : values add up to the size of this name.
     distinct : no value stands twice.
+    sorted : values never fall.
     """
 
     kinds: str
@@ -61,6 +68,7 @@ class Rule:
     rising: str | None = None
     lengths: str | None = None
     distinct: bool = False
+    sorted: bool = False
 
 
 def _texts(name: str, number: str) -> dict[str, Rule]:
@@ -134,7 +142,7 @@ _BOOK = "stories.book."
 _STORIES: Mapping[str, Rule] = {
     "stories.documents": Rule("i", (2,), low=0, high=_MANY),
     "stories.mixture.ids": Rule("i", ("stories",), low=0, distinct=True),
-    "stories.mixture.size": Rule("i", ("stories",), low=1),
+    "stories.mixture.size": Rule("i", ("stories",), low=1, high=_MANY),
     "stories.mixture.square": Rule("f", ("stories",), low=-np.inf, high=LONG**2),
     **{f"stories.mixture.{name}": Rule("f", ("stories",), low=-np.inf) for name in ("first", "last")},
     "stories.mixture.indptr": Rule("i", ("stories+1",), rising="stories.entries"),
@@ -155,10 +163,10 @@ _STORIES: Mapping[str, Rule] = {
     "stories.window.slice": Rule("i", ("waiting",)),
     "stories.weights.df": Rule("i", ("*",), low=0),
     "stories.weights.documents": Rule("i", (1,), low=0, high=_MANY),
-    **{
-        f"{_BOOK}{name}": Rule("i", ("stories",))
-        for name in ("ids", "size", "first", "last", "first_slice", "last_slice", "topic", "votes", "now", "before")
-    },
+    f"{_BOOK}ids": Rule("i", ("stories",), low=0, distinct=True, sorted=True),
+    f"{_BOOK}topic": Rule("i", ("stories",), low=-1, high=_TOPICS),
+    **{f"{_BOOK}{name}": Rule("i", ("stories",)) for name in ("first", "last", "first_slice", "last_slice")},
+    **{f"{_BOOK}{name}": Rule("i", ("stories",), low=0, high=_MANY) for name in ("size", "votes", "now", "before")},
     **{f"{_BOOK}{name}": Rule("f", ("stories",), low=-np.inf) for name in ("trend", "novelty")},
     **{f"{_BOOK}{name}": Rule("b", ("stories",)) for name in ("shown", "listed", "bursting", "changed")},
     f"{_BOOK}score": Rule("f", ("stories", "*"), low=-1.0),
@@ -185,22 +193,22 @@ _NAMES: Mapping[str, Rule] = {
 
 _TRACKER: Mapping[str, Rule] = {
     "open.s": Rule("f", ("*", "columns"), low=-np.inf),
-    "open.n": Rule("f", ("columns",), low=-1e-3),
+    "open.n": Rule("f", ("columns",), low=-1e-3, high=_MANY),
     "open.documents": Rule("i", (2,), low=0, high=_MANY),
-    "open.resp": Rule("f", ("*", "columns"), low=0.0),
+    "open.resp": Rule("f", ("*", "columns"), low=0.0, high=2.0),
     "slice": Rule("i", (1,), low=-_MOST, high=_MOST),
     "anchor": Rule("f", ("dimension",), low=-LONG, high=LONG),
     "scalars": Rule("f", (2,), low=-1.0),
     "ids": Rule("i", ("topics",), low=0, high=_TOPICS, distinct=True),
     "counters": Rule("i", (2,), low=0, high=_TOPICS),
-    "n": Rule("f", ("columns",), low=-1e-3),
-    "n_past": Rule("f", ("columns",), low=-1e-3),
+    "n": Rule("f", ("columns",), low=-1e-3, high=_MANY),
+    "n_past": Rule("f", ("columns",), low=-1e-3, high=_MANY),
     "scores": Rule("f", ("persistences",), low=-np.inf),
     "refits": Rule("i", ("*",)),
-    "smoothed_speed": Rule("f", ("columns",)),
-    "window.index": Rule("i", ("window",)),
+    "smoothed_speed": Rule("f", ("columns",), high=_DEGREES),
+    "window.index": Rule("i", ("window",), distinct=True, sorted=True),
     "window.sizes": Rule("i", ("window",), low=0, lengths="window.rows"),
-    "window.resp": Rule("f", ("window.rows", "columns"), low=0.0),
+    "window.resp": Rule("f", ("window.rows", "columns"), low=0.0, high=2.0),
     "prior": Rule("f", ("dimension", "*"), low=-LONG, high=LONG),
     "past.{}": Rule("f", ("dimension", "columns"), low=-LONG, high=LONG),
     "temperature": Rule("f", (1,), low=COLDEST, high=WARMEST),
@@ -239,9 +247,9 @@ def rules_of(arrays: Arrays) -> dict[str, Rule]:
         "open.times": Rule("M", ("open.rows",)),
         **_texts("open.ids", "open.rows"),
         **_texts("open.titles", "open.rows"),
-        "held.slices": Rule("i", ("held",)),
+        "held.slices": Rule("i", ("held",), distinct=True, sorted=True),
         **_documents("held.{}.", "held.{}.rows", "encoder."),
-        "sample.open": Rule("u", ("*",)),
+        "sample.open": Rule("u", ("*",), sorted=True),
         "sample.slices": Rule("i", ("*", 2)),
         "sample.keys": Rule("u", ("*",)),
         "sample.room": Rule("i", (1,), low=1),
@@ -317,6 +325,9 @@ class _Check:
             bounds = self._arrays.get(f"{name.removesuffix('terms')}indptr")
             if name.endswith(".terms") and bounds is not None:
                 self._check_distinct(name, self._arrays[name], bounds)
+        self._check_position()
+        self._check_topics()
+        self._check_stories()
 
     def _check_shape(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
         if array.dtype.kind not in rule.kinds:
@@ -351,6 +362,8 @@ class _Check:
             return
         if array.dtype.kind == "i" and (max(array.max(), -array.min()) > _FAR):
             raise self._damaged(name, f"numbers up to {_FAR}", f"{array.min()} to {array.max()}")
+        if rule.sorted and (array[1:] < array[:-1]).any():
+            raise self._damaged(name, "numbers that never fall", "others")
         if rule.distinct and len(np.unique(array)) < len(array):
             raise self._damaged(name, "each number once", "one twice")
         if rule.low is not None:
@@ -360,8 +373,8 @@ class _Check:
                 raise self._damaged(name, f"at least {rule.low:g}", least)
         if rule.high is not None:
             limit = self._size(rule.high) if isinstance(rule.high, str) else rule.high
-            if (most := array.max()) >= limit:
-                raise self._damaged(name, f"less than {limit}", most)
+            if (beyond := array[array >= limit]).size:
+                raise self._damaged(name, f"less than {limit}", beyond.max())
 
     def _size(self, name: str) -> int:
         return self._sizes.get(name.removesuffix("+1"), 0) + name.endswith("+1")
@@ -373,6 +386,62 @@ class _Check:
             keys = np.sort(rows * (int(terms.max()) + 1) + terms)
             if (keys[1:] == keys[:-1]).any():
                 raise self._damaged(name, "each term of a document once", "one twice")
+
+    def _check_position(self) -> None:
+        """Check that model, documents and position are of the same slice, and count the same documents."""
+        counters, now = self._arrays.get("engine.counters"), self._arrays.get("slice")
+        if counters is None:
+            return
+        index, documents, *counts = counters.tolist()
+        if min(documents, *counts) < 0:
+            raise self._damaged("engine.counters", "numbers of documents from 0 on", counters)
+        if now is None:
+            return
+        if index != now[0]:
+            raise self._damaged("slice", f"the open slice, {index}", now[0])
+        held, window = self._arrays.get("held.slices"), self._arrays.get("window.index")
+        if held is not None and window is not None and not np.array_equal(held, window):
+            raise self._damaged("held.slices", f"the slices of the window, {window}", held)
+        first = dict(self._arrays.get("open.first", np.zeros((0, 2), np.int64)).reshape(-1, 2).tolist())
+        learnt, wanted = self._arrays.get("open.documents"), documents - first.get(index, 0)
+        if learnt is not None and learnt[0] != wanted:
+            raise self._damaged("open.documents", f"the {wanted} documents of the open slice", learnt[0])
+
+    def _check_topics(self) -> None:
+        """Check that topics have numbers that were given, and no more documents than came."""
+        ids, counters, scalars = (self._arrays.get(name) for name in ("ids", "counters", "scalars"))
+        if ids is not None and counters is not None and ids.max(initial=-1) >= counters[0]:
+            raise self._damaged("ids", f"less than the next one, {counters[0]}", ids.max())
+        if scalars is not None and scalars[0] < 0.0:
+            raise self._damaged("scalars", "a concentration of at least 0", scalars[0])
+        learnt, position = self._arrays.get("open.documents"), self._arrays.get("engine.counters")
+        if ids is not None and counters is not None and position is not None:
+            told, given = int(position[2]), int(counters[0])
+            if not told <= given <= told + len(ids):
+                raise self._damaged("counters", f"{told} to {told + len(ids)} topics in all", given)
+        for name, came in (("open.n", learnt), ("n", position), ("n_past", position)):
+            n = self._arrays.get(name)
+            if n is not None and came is not None:
+                most = came[0] if name == "open.n" else came[3]
+                if n.sum() > (1.0 + _ROUNDING) * most + _ROUNDING:
+                    raise self._damaged(name, f"{most} documents at most", n.sum())
+
+    def _check_stories(self) -> None:
+        """Check that the book of the stories counts the same documents, and that lengths are those of the sums."""
+        names = ("ids", "size", "square", "values", "indptr")
+        ids, size, square, values, bounds = (self._arrays.get(f"stories.mixture.{name}") for name in names)
+        if ids is None or size is None:
+            return
+        booked = self._arrays.get(f"{_BOOK}size")
+        if booked is not None and not np.array_equal(booked, size[np.argsort(ids)]):
+            raise self._damaged(f"{_BOOK}size", "the documents of the stories", "others")
+        if square is None or values is None or bounds is None:
+            return
+        squares = np.concatenate(([0.0], np.cumsum(values.astype(np.float64) ** 2)))
+        sums = squares[bounds[1:]] - squares[bounds[:-1]]
+        # rounding is that of the largest sum a story may have had, before words were forgotten
+        if (np.abs(square - sums) > _ROUNDING * np.maximum(size.astype(np.float64) ** 2, sums)).any():
+            raise self._damaged("stories.mixture.square", "the squares of the sums", "others")
 
     def _damaged(self, name: str, expected: str, got: object) -> InputError:
         return InputError(f"{self._where}: {name}: expected {expected}, got {got}")

@@ -196,7 +196,7 @@ class TrackerModel:
         """Continue from arrays; without those of a state it has not begun."""
         from vmfstream.online.serialization import from_arrays
 
-        begun = "n" in slice_part
+        begun = not {"n", "window.index"}.isdisjoint(slice_part)
         self.state = from_arrays(open_part, slice_part, window, rows, self.settings) if begun else None
         if "temperature" in slice_part:  # run files of before documents were kept have none
             self.temperature = float(slice_part["temperature"][0])
