@@ -220,31 +220,17 @@ def cut_by_clock(epochs: int) -> str:
 
 def _contents(path: Path) -> Iterator[Check]:
     """Read every row and every state of a run file."""
+    from vmfstream.engine.loop.state_agreement import state_problems
     from vmfstream.runfile.verification import problems
 
     try:
-        found = list(problems(path)) or _state_problems(path)
+        found = list(problems(path)) or list(state_problems(path))
     except VmfstreamError as error:
         found = [str(error)]
     for one in found:
         yield Check("contents", one, False)
     if not found:
         yield Check("contents", "every row and the saved states were read, and agree")
-
-
-def _state_problems(path: Path) -> list[str]:
-    from vmfstream.engine.loop.saved_state import checked_state
-    from vmfstream.runfile.verification import stored_states
-
-    states, counted = stored_states(path)
-    for parts in (("open", "slice"), ("open_before", "slice_before")):
-        with checked_state(*(states.get(part, {}) for part in parts)):
-            pass
-    counters = states.get("open", {}).get("engine.counters")
-    if counters is not None and (told := tuple(counters[3:5].tolist())) != counted:
-        names = "{} documents and {} rejected messages"
-        return [f"the saved state knows {names.format(*told)}, the epochs have {names.format(*counted)}"]
-    return []
 
 
 def _compared(path: Path, compressed: int) -> Iterator[Check]:

@@ -196,12 +196,9 @@ def test_everything_in_a_run_file_is_read(run_file: Path, tmp_path: Path) -> Non
     assert [check.found for check in examine(run_file, deep=True)][-1].startswith("every row")
     other = shutil.copyfile(run_file, tmp_path / "other.duckdb")
     with duckdb.connect(other) as connection:
-        connection.execute("update epoch set n = n + 1 where epoch = 1")
+        connection.execute("delete from sample where rowid = 0")
     told = [check.found for check in examine(other, deep=True) if not check.good]
-    assert len(told) == 1
-    assert re.match(
-        r"the saved state knows \d+ documents and 3 rejected messages, the epochs have \d+ documents", told[0]
-    )
+    assert told == ["the saved state has other sampled documents than the table sample"]
 
 
 def test_what_is_no_run_file_fails(tmp_path: Path) -> None:

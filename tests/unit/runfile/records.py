@@ -115,7 +115,7 @@ def commit(epoch: int, *, small: bool = False, size: int = 5, **changes: object)
         "epoch": epoch_report(epoch, topics),
         "closed": () if small else (slice_report(epoch, topics),),
         "rejected": () if small else (Rejected("a.jsonl", 100 * epoch + 5, "not JSON: line 6", "{"),),
-        "position": {"a.jsonl": 100 * (epoch + 1)},
+        "position": {"a.jsonl": 101 * (epoch + 1)},
         "open_state": state(epoch, size),
         "slice_state": None if small else state(1000 + epoch),
     }

@@ -83,7 +83,7 @@ def test_killed_at_any_moment_it_holds_whole_epochs(tmp_path: Path) -> None:
         if checkpoint is None:
             assert reader.newest().epoch == -1
             continue
-        assert checkpoint.position == {"a.jsonl": 100 * (checkpoint.epoch + 1)}
+        assert checkpoint.position == {"a.jsonl": 101 * (checkpoint.epoch + 1)}
         np.testing.assert_array_equal(checkpoint.open_state["mean"], state(checkpoint.epoch, 100_000)["mean"])
         assert checkpoint.slice_state is not None
         assert checkpoint.slice_state["seed"] == 1000 + checkpoint.epoch

@@ -253,7 +253,7 @@ def rules_of(arrays: Arrays) -> dict[str, Rule]:
         "sample.slices": Rule("i", ("*", 2)),
         "sample.keys": Rule("u", ("*",)),
         "sample.room": Rule("i", (1,), low=1),
-        "novel.novelty": Rule("f", ("novel",)),
+        "novel.novelty": Rule("f", ("novel",), low=-LONG, high=LONG),
         "novel.topic": Rule("i", ("novel",)),
         "novel.times": Rule("M", ("novel",)),
         **_texts("novel.ids", "novel"),
