@@ -340,11 +340,13 @@ class SequentialMixture:
         Raises
         ------
         ValueError
-            If stories hold columns that there are not.
+            If stories hold columns that there are not, or a part of the sums of vectors is missing.
         """
         columns, timed = arrays["form"].tolist()
         if len(arrays.get("indices", ())) and not arrays["indices"].max() < columns:
             raise ValueError(f"expected words below {columns}, got {arrays['indices'].max()}")
+        if ("beside" in arrays) != ("beside_square" in arrays):
+            raise ValueError("expected sums of the vectors beside the words and their squares, got one of them")
         beside = arrays.get("beside", np.zeros((0, 0), np.float32))
         mixture = cls(settings, columns, dense="indptr" not in arrays, vectors=beside.shape[1])
         mixture._timed = None if timed < 0 else bool(timed)
