@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import filtering
-from vmfstream.online.state import Sample, TrackerSettings, TrackState
+from vmfstream.online.state import Sample, TrackerSettings, TrackState, slice_rng
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import documents_of, with_topic, with_topics_merged, without_topic
 from vmfstream.records import Decision, Event
@@ -81,7 +81,7 @@ def _split(state: TrackState, decision: Decision, settings: TrackerSettings) -> 
         raise Refused(f"there are {settings.topics} active topics, and --topics allows no more; merge or end one first")
     documents = _documents(state, column)
     documents = documents.take(np.flatnonzero(directed(documents.x)))
-    halves = _halves(documents, np.random.default_rng([settings.seed, state.slice, 5, decision.number]), settings)
+    halves = _halves(documents, slice_rng(settings.seed, state.slice, 5, decision.number), settings)
     if min(map(len, halves)) < settings.given.least_split:
         raise Refused(
             f"topic {decision.topic} has too few documents among the newest ones to be split: {len(documents)}"

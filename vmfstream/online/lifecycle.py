@@ -44,6 +44,7 @@ from vmfstream.online.state import (
     Vector,
     WindowSlice,
     rows_of,
+    slice_rng,
 )
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import slots_of, with_columns, with_topic, with_topics_merged
@@ -84,7 +85,7 @@ def with_arrivals(state: TrackState, x: Rows, belief: Belief, settings: TrackerS
     life = state.life
     if life is None:
         return state
-    rng = np.random.default_rng([settings.seed, state.slice, 4])
+    rng = slice_rng(settings.seed, state.slice, 4)
     rows = np.sort(rng.permutation(np.flatnonzero(directed(x)))[: settings.births.slice_documents])
     n = len(rows)
     x = x[rows]

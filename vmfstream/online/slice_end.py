@@ -45,6 +45,7 @@ from vmfstream.online.state import (
     TrackState,
     WindowSlice,
     rows_of,
+    slice_rng,
     stack,
 )
 from vmfstream.online.takeovers import with_takeovers
@@ -76,7 +77,7 @@ def judge(state: TrackState, settings: TrackerSettings, *, describe: bool = True
         predicted = predictive_log_likelihood(state, stack(kept, state.dim), settings)
     if filtering.is_first_slice(state) or not (len(predicted) if describe else documents):
         return state, float("nan")
-    order = np.random.default_rng([settings.seed, state.slice, 1]).permutation(documents)
+    order = slice_rng(settings.seed, state.slice, 1).permutation(documents)
     judged = _rows_at(kept, np.sort(order[: settings.persistence.judged_documents]), state.dim)
     if not directed(judged).any():
         return state, _mean(predicted)
@@ -279,7 +280,7 @@ def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState,
     if not (state.refits.allows(rows, settings) or (more and settings.refit)):
         return state, []
     cold = competing and (more or state.refits.allows_cold(rows, settings))
-    rng = np.random.default_rng([settings.seed, state.slice, 2])
+    rng = slice_rng(settings.seed, state.slice, 2)
     found = refit(state, settings, rng, cold=cold)
     counted = state.refits.after_refit(rows, settings, gain=found.gain, cold=cold, warm_up=state.warm_up)
     state = replace(state, refits=counted)

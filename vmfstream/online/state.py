@@ -410,6 +410,18 @@ class TrackState:
         return self.past is None
 
 
+def slice_rng(seed: int, index: int, *purpose: int) -> np.random.Generator:
+    """Return what draws at a slice: slices of before 1970 have negative numbers.
+
+    Parameters
+    ----------
+    seed : that of the run.
+    index : number of the slice.
+    *purpose : not negative; each gives other draws.
+    """
+    return np.random.default_rng([seed, index % 2**32, *purpose])
+
+
 def read_only(state: TrackState) -> TrackState:
     """Mark the vectors of a state read-only and return it.
 

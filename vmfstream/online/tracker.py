@@ -32,6 +32,7 @@ from vmfstream.online.state import (
     WindowSlice,
     read_only,
     rows_of,
+    slice_rng,
 )
 from vmfstream.online.vocabulary_change import regrown
 from vmfstream.online.window import cold_fits, topics_for
@@ -65,7 +66,7 @@ def init(
     """
     parts = [x for _, x in slices] + ([open_rows] if rows_of(open_rows) or not slices else [])
     dim = int(parts[0].shape[1])
-    rng = np.random.default_rng([settings.seed, open_slice, 0])
+    rng = slice_rng(settings.seed, open_slice, 0)
     leader = settings.persistences.index(sorted(settings.persistences)[len(settings.persistences) // 2])
     seeded = 0 if seeds is None else seeds.shape[1]
     k, fitted = max(topics_for(parts, settings), seeded), sum(map(rows_of, parts))

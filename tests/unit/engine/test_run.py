@@ -17,6 +17,7 @@ from tests.unit.engine.documents import closed, committed, years
 from vmfstream import __version__
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
+from vmfstream.decisions import decision
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
 from vmfstream.engine.run import RunSettings, agree, evaluate, follow
@@ -120,6 +121,23 @@ def test_an_interrupted_run_is_continued_in_its_run_file(tmp_path: Path) -> None
     assert (again.documents, again.epoch) == (160, first.epoch)
     with pytest.raises(InputError, match="topics"):
         follow(MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+
+
+def test_days_of_before_1970_are_slices_like_others() -> None:
+    """Their numbers are negative, and what draws at random took none such."""
+
+    def run(year: int) -> MemoryStore:
+        items = [item | {"time": f"{year}-12-{1 + i // 20:02d}"} for i, item in enumerate(years({2001: 160}))]
+        store = MemoryStore()
+        follow(MemorySource(items), FieldCodec(), store, replace(SETTINGS, slices="day"))
+        store.decide(decision("split", 0))
+        more = [*items, *(item | {"time": f"{year}-12-20"} for item in years({2001: 20}))]
+        follow(MemorySource(more), FieldCodec(), store, replace(SETTINGS, slices="day"))
+        return store
+
+    early, late = run(1950), run(2001)
+    assert [one.n for one in closed(early)] == [one.n for one in closed(late)]
+    assert all(one.topics is not None for one in closed(early))
 
 
 OTHER_RULES = TrackerSettings(births=BirthSettings(least_gain=5.0), fitting=WindowSettings(cooling=1.7), alpha=0.5)

@@ -15,7 +15,7 @@ from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.reading import predictive_log_likelihood
-from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
+from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, slice_rng, stack
 from vmfstream.online.vocabulary_change import carried_vectors
 from vmfstream.online.window import from_static, static_fits, topics_for
 from vmfstream.text.encoders import Counted, DocumentEncoder, Growth
@@ -141,7 +141,7 @@ def _scores(
 
 def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: TrackerSettings) -> tuple[float, float]:
     """Best of the cold starts by each model's own bound, static and linked, fitted on everything before the slice."""
-    rng = np.random.default_rng([settings.seed, state.slice, 3])
+    rng = slice_rng(settings.seed, state.slice, 3)
     omega = settings.persistences[state.leader]
     rows = stack(list(past), state.dim)
     k = topics_for(past, settings)
