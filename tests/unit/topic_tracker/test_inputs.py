@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from vmfstream.topic_tracker.rows import (
     rows_of_stories,
     rows_of_topics,
 )
-from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened
+from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
 
 TEXTS = [document(i, 0)["text"] for i in range(60)]
 ROWS = [document(i, 2001 + i // 60) for i in range(240)]
@@ -513,6 +514,20 @@ def test_a_damaged_saved_tracker_is_told(tmp_path: Path) -> None:
             unflattened(good | {"tree": np.frombuffer(text.encode("latin-1"), np.uint8)})
     with pytest.raises(InputError, match="the saved tracker is damaged: 'tree' is missing"):
         unflattened({})
+
+
+@pytest.mark.parametrize("name", ["held.slices", "window.index"])
+def test_a_saved_tracker_with_documents_of_other_slices_is_refused(tmp_path: Path, name: str) -> None:
+    begun().save(tmp_path / "good.duckdb")
+    store, _ = read_saved(tmp_path / "good.duckdb")
+    checkpoint = store.resume()
+    assert checkpoint is not None
+    assert checkpoint.slice_state is not None
+    state = checkpoint.slice_state | {name: checkpoint.slice_state[name] - 1}
+    altered = MemoryStore.holding(store.commits, store.settings({}), replace(checkpoint, slice_state=state))
+    write_saved(altered, tmp_path / "altered.duckdb")
+    with pytest.raises(InputError, match="expected the slices of the window"):
+        TopicTracker.load(tmp_path / "altered.duckdb")
 
 
 def test_records_become_plain_and_come_back() -> None:

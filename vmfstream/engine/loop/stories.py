@@ -302,6 +302,9 @@ class StoryLevel:
             self._window = Window(self._size)
             self._window.restore(arrays_under(arrays, "window."), mixture.columns)
             self._waiting = np.stack([arrays["window.slice"], arrays["window.place"]])
+            vectors = arrays["window.vectors"].shape[1] if "window.vectors" in arrays else 0
+            if self._waiting.size and vectors != mixture.vectors:
+                raise ValueError(f"expected vectors of {mixture.vectors} numbers, got {vectors}")
         if not np.array_equal(self._book.ids, np.sort(mixture.living().ids)):
             raise ValueError("expected the same stories in the mixture and in the book")
         if len(self._made[1].document_frequency) > mixture.columns:
