@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 
 import duckdb
 
+from vmfstream.errors import InputError
 from vmfstream.records import Decision
 
 RUN_NAME = "select strftime(begun, '%Y%m%d%H%M%S%f') from epoch order by epoch limit 1"
@@ -20,8 +21,19 @@ def run_name(connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def stored_decisions(connection: duckdb.DuckDBPyConnection) -> list[Decision]:
-    """Return the decisions that were applied or refused, in order."""
+    """Return the decisions that were applied or refused, in order.
+
+    Raises
+    ------
+    InputError
+        If one was made at a time that no run writes.
+    """
     rows = connection.execute(f"select {_COLUMNS} from decision order by number").fetchall()
+    for _, made, *_ in rows:
+        if not isinstance(made, datetime):  # DuckDB returns times after the year 9999 as texts
+            raise InputError(
+                f"the run file is damaged: decision.made: expected times of the years 1 to 9999, got {made}"
+            )
     return [
         Decision(
             key, made.replace(tzinfo=UTC), kind, -1 if topic is None else topic, -1 if other is None else other, *rest

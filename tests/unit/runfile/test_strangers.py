@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -12,7 +13,7 @@ from tests.unit.runfile.records import commit
 from vmfstream.errors import InputError
 from vmfstream.runfile import schema
 from vmfstream.runfile.connection import BLOCK, connected
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.rollback import cut_off
 from vmfstream.runfile.snapshots import read_stored
 from vmfstream.runfile.writer import RunFile
@@ -77,6 +78,74 @@ def test_numbers_that_no_run_writes_are_told(path: Path, change: str, says: str)
     altered(path, f"update {change}")
     with pytest.raises(InputError, match=re.escape(f"the run file is damaged: {says}")):
         asked()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("filtered set share = 'inf'", "filtered.share: expected a number from -0.001 on, got inf"),
+        ("filtered set certainty = 'inf'", "filtered.certainty: expected a number or none, got inf"),
+        ("filtered_word set weight = 'nan'", "filtered_word.weight: expected a number from -1e+06 on, got nan"),
+        ("event set value = 1e30", "event.value: expected a number or none, got 1e+30"),
+        ("slice set predicted = 'inf'", "slice.predicted: expected a number or none, got inf"),
+        ("slice set ends = '200000-01-01'", "slice.ends: expected times of the years 1 to 9999, got others"),
+        ("stage set seconds = 'inf'", "stage.seconds: expected a number or none, got inf"),
+    ],
+)
+def test_numbers_in_rows_that_are_published_are_told_too(path: Path, change: str, says: str) -> None:
+    def asked() -> None:
+        Reader(path).closed_after(-1)
+        Reader(path).stages()
+
+    altered(path, "insert into stage values ('words', 1.0)")
+    asked()
+    altered(path, f"update {change}")
+    with pytest.raises(InputError, match=re.escape(f"the run file is damaged: {says}")):
+        asked()
+
+
+@pytest.mark.parametrize(
+    ("table", "time", "asked"),
+    [
+        ("slice", "begins", Reader.slices),
+        ("representative", "time", Reader.representative),
+        ("document", "time", lambda reader: reader.documents(DocumentChoice())),
+    ],
+)
+@pytest.mark.parametrize("value", ["200000-01-01", "290000-01-01 (BC)"])
+def test_times_that_no_calendar_has_are_told(
+    path: Path, table: str, time: str, asked: Callable[[Reader], object], value: str
+) -> None:
+    altered(path, "insert into document by name select 'a' as id, now() as time, 0 as slice, 0 as topic, 0 as story")
+    asked(Reader(path))
+    altered(path, f"update {table} set {time} = '{value}'")
+    with pytest.raises(InputError, match=rf"{table}\.{time}: expected times of the years 1 to 9999, got others"):
+        asked(Reader(path))
+
+
+def test_decisions_of_a_time_that_no_calendar_has_are_told(path: Path) -> None:
+    row = "1, 'k', '200000-01-01', 'pin', 3, null, '', 0, 0, '', null"
+    altered(path, f"insert into decision values ({row})")
+    for asked in (Reader(path).topic_names, RunFile(path).resume):
+        with pytest.raises(InputError, match=r"decision\.made: expected times of the years 1 to 9999"):
+            asked()
+
+
+def test_a_slice_that_no_epoch_has_is_told(path: Path) -> None:
+    labels = Reader(path).slice_labels()
+    assert dict(labels) == {0: "slice 0"}
+    with pytest.raises(InputError, match="the run file is damaged: rows name the slice 99, which no epoch has"):
+        labels[99]
+
+
+def test_mergers_of_stories_that_go_round_are_followed_once(path: Path) -> None:
+    altered(
+        path,
+        "insert into document by name select 'a' as id, now() as time, 0 as slice, 0 as topic, 1 as story, 0 as place",
+        "insert into story_event by name select 0 as slice, 0 as epoch, 'merged' as kind, 1 as size, unnest([1, 2]) as "
+        "story, unnest([2, 1]) as other",
+    )
+    assert Reader(path).newest_listed(10, [1, 2]).story.tolist() == [1]
 
 
 @pytest.mark.parametrize("opened", [Reader, RunFile, read_stored])

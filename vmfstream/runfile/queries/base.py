@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -74,11 +75,11 @@ class RunFileQueries:
                 shutil.copyfile(journal, target.with_name(target.name + ".wal"))
 
     def _dicts(self, query: str) -> list[dict[str, Any]]:
-        names, rows = self._query(query, (), lambda found: ([c[0] for c in found.description or ()], found.fetchall()))
+        names, rows = self._query(query, (), lambda found: _checked_rows(found, query))
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _rows(self, query: str) -> list[Any]:
-        return self._query(query, (), lambda found: found.fetchall())
+        return self._query(query, (), lambda found: _checked_rows(found, query)[1])
 
     def _columns(self, query: str, parameters: Sequence[object]) -> list[NDArray[Any]]:
         return self._query(query, parameters, lambda found: list(numbers_checked(found.fetchnumpy(), query).values()))
@@ -107,6 +108,9 @@ _MOST = 1e15
 _UNBOUNDED = ("kappa", "gamma", "evidence")
 """Columns that may be infinite; all others are below this, or unknown."""
 
+_TIMES = np.array(["0001-01-01", "10000-01-01"], "datetime64[us]")
+"""All times are from the first of these on, and before the second."""
+
 
 def numbers_checked(columns: dict[str, NDArray[Any]], query: str) -> dict[str, NDArray[Any]]:
     """Return the columns that a query found: a run file may be a stranger's.
@@ -117,17 +121,51 @@ def numbers_checked(columns: dict[str, NDArray[Any]], query: str) -> dict[str, N
         If there are numbers that no run writes; names the table and the column.
     """
     for name, given in columns.items():
+        if given.dtype.kind == "M":
+            times = unmasked(given)
+            if not (np.isnat(times) | ((times >= _TIMES[0]) & (times < _TIMES[1]))).all():
+                raise _damaged(query, name, "times of the years 1 to 9999", "others")
+            continue
         least = _LEAST.get(name)
         if name in _UNBOUNDED or given.dtype.kind not in ("f" if least is None else "fi"):
             continue
         column = unmasked(given)
         good = np.isnan(column) | (np.abs(column) < _MOST) if least is None else (column >= least) & (column < _MOST)
         if not good.all():
-            table = re.search(r"\bfrom (\w+)", query)
-            where = f"{table[1]}.{name}" if table else name
             expected = "a number or none" if least is None else f"a number from {least:g} on"
-            raise InputError(f"the run file is damaged: {where}: expected {expected}, got {column[~good][0]:g}")
+            raise _damaged(query, name, expected, f"{column[~good][0]:g}")
     return columns
+
+
+def _checked_rows(found: duckdb.DuckDBPyConnection, query: str) -> tuple[list[str], list[Any]]:
+    """Return the names of the columns and the rows that a ``query`` found, if a run can have written them.
+
+    Raises
+    ------
+    InputError
+        As `numbers_checked`.
+    """
+    described, rows = found.description or [], found.fetchall()
+    for place, (name, kind, *_) in enumerate(described):
+        values = [row[place] for row in rows]
+        if str(kind) in ("FLOAT", "DOUBLE"):
+            numbers_checked({name: np.array([np.nan if one is None else one for one in values], np.float64)}, query)
+        elif str(kind) == "TIMESTAMP" and not all(one is None or isinstance(one, datetime) for one in values):
+            raise _damaged(query, name, "times of the years 1 to 9999", "others")
+    return [name for name, *_ in described], rows
+
+
+def _damaged(query: str, name: str, expected: str, got: str) -> InputError:
+    table = re.search(r"\bfrom (?!meta\b)(\w+)", query)
+    where = f"{table[1]}.{name}" if table else name
+    return InputError(f"the run file is damaged: {where}: expected {expected}, got {got}")
+
+
+class SliceLabels(dict[int, str]):
+    """The labels of slices by their numbers; rows of a stranger may name slices that there are not."""
+
+    def __missing__(self, index: int) -> str:
+        raise InputError(f"the run file is damaged: rows name the slice {index}, which no epoch has")
 
 
 def unmasked(column: NDArray[Any]) -> NDArray[Any]:

@@ -136,12 +136,13 @@ LISTED_CHARACTERS = 240
 """Characters of a text in lists of a page."""
 
 _LISTED = f"""
-    with recursive chain(story, last, depth) as (
-        select story, other, 1 from story_event where kind = 'merged'
+    with recursive merger as (select rowid as row, story, other from story_event where kind = 'merged'),
+    chain(story, last, row) as (
+        select story, other, row from merger
         union all
-        select chain.story, event.other, depth + 1 from chain
-            join story_event event on event.story = chain.last and event.kind = 'merged'),
-    goes_on as (select story, arg_max(last, depth) as last from chain group by story),
+        select chain.story, merger.other, merger.row from chain
+            join merger on merger.story = chain.last and merger.row > chain.row),
+    goes_on as (select story, arg_max(last, row) as last from chain group by story),
     listed as (
         select document.rowid as row, id, time, slice, probability,
             coalesce(nullif(later.topic, -1), document.topic) as topic,

@@ -11,7 +11,7 @@ import numpy as np
 from vmfstream.arrays import Vector
 from vmfstream.folders import source_name
 from vmfstream.runfile.lease import holder
-from vmfstream.runfile.queries.base import Ints, RunFileQueries, Texts
+from vmfstream.runfile.queries.base import Ints, RunFileQueries, SliceLabels, Texts
 from vmfstream.runfile.stored_decisions import RUN_NAME
 
 
@@ -158,7 +158,7 @@ class ProgressQueries(RunFileQueries):
 
     def slice_labels(self) -> dict[int, str]:
         """Return the labels of the closed slices, empty ones among them, and of the open one, by their numbers."""
-        return dict(
+        return SliceLabels(
             self._rows("""
                 select slice, label from slice
                 union all select slice, arg_max(label, epoch) from epoch anti join slice using (slice) group by slice
