@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.unit.engine.documents import years
+from tests.unit.engine.documents import document
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
 from vmfstream.decisions import decision
@@ -30,7 +30,7 @@ SETTINGS = RunSettings(
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run file that has rows in nearly every table and ends in the middle of a slice."""
     path = tmp_path_factory.mktemp("whole") / "run.duckdb"
-    items: list[Item] = [item | {"title": "Night watch"} for item in years({2001: 60, 2002: 60, 2003: 60, 2004: 45})]
+    items: list[Item] = [document(i, 2001 + i // 60) | {"title": "Night watch"} for i in range(225)]
     items.insert(20, b"{")
 
     def follow_until(documents: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.engine.documents import closed, committed, years
+from tests.unit.engine.documents import closed, committed, document, years
 from vmfstream import __version__
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
@@ -127,11 +127,11 @@ def test_days_of_before_1970_are_slices_like_others() -> None:
     """Their numbers are negative, and what draws at random took none such."""
 
     def run(year: int) -> MemoryStore:
-        items = [item | {"time": f"{year}-12-{1 + i // 20:02d}"} for i, item in enumerate(years({2001: 160}))]
+        items = [document(i, f"{year}-12-{1 + i // 20:02d}") for i in range(160)]
         store = MemoryStore()
         follow(MemorySource(items), FieldCodec(), store, replace(SETTINGS, slices="day"))
         store.decide(decision("split", 0))
-        more = [*items, *(item | {"time": f"{year}-12-20"} for item in years({2001: 20}))]
+        more = [*items, *(document(i, f"{year}-12-20") for i in range(160, 180))]
         follow(MemorySource(more), FieldCodec(), store, replace(SETTINGS, slices="day"))
         return store
 
