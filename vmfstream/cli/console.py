@@ -9,14 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
 from vmfstream.cli.diagnosis import EARLY_SLICES, counted, told_of_short_slices, told_of_slices
 from vmfstream.cli.logs import ProgressLog, for_terminal, tell, tell_error
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, VmfstreamError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -170,6 +171,33 @@ def _topics_found(model: Model, most: int, documents: int) -> str:
     if found > most:  # dormant ones keep their numbers
         return f"topics: {found:,}, {active:,} of them active"
     return f"topics: {found:,} of at most {most:,}"
+
+
+P = ParamSpec("P")
+
+
+def damage_told(command: Callable[P, None]) -> Callable[P, None]:
+    """Let a command, whose first argument is a run file, say what is wrong with that if it fails for its rows.
+
+    Rows of a stranger may contradict each other in more ways than each reader of them can foresee.
+    """
+
+    @wraps(command)
+    def told(*args: P.args, **given: P.kwargs) -> None:
+        try:
+            command(*args, **given)
+        except VmfstreamError:
+            raise
+        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+            from vmfstream.runfile.verification import problems
+
+            path = Path(str(args[0] if args else given["run_file"]))
+            found = next(problems(path), None)
+            if found is None:
+                raise
+            raise InputError(f"the run file {path} is damaged: {found} (vmfstream doctor --deep tells all)") from error
+
+    return told
 
 
 def write_page(run_file: Path, page: Path, max_mb: float = 8.0, *, paper: PaperSize | None = None) -> None:

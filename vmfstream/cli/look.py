@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vmfstream.cli.console import check_outputs, write_page
+from vmfstream.cli.console import check_outputs, damage_told, write_page
 from vmfstream.cli.logs import for_terminal, start_logging
 from vmfstream.cli.options import (
     Config,
@@ -60,6 +60,7 @@ def dashboard(
     os._exit(0)  # nothing is left to write, and to take all modules apart lasts longer than to end the server
 
 
+@damage_told
 def export(
     run_file: RunFileArgument,
     page: Annotated[
@@ -156,6 +157,7 @@ def export(
     typer.echo(f"{still}: {target.resolve()} ({size / 1e3:.0f} kB)")
 
 
+@damage_told
 def show(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show the words of this topic over time.")] = None,
@@ -211,6 +213,7 @@ def show(
         typer.echo(for_terminal(line), err=True)
 
 
+@damage_told
 def documents(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Only documents that got this topic.")] = None,

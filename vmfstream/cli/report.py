@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from vmfstream.cli.console import check_outputs
+from vmfstream.cli.console import check_outputs, damage_told
 from vmfstream.cli.options import RunFileArgument
 from vmfstream.errors import InputError
 from vmfstream.folders import write_file
@@ -25,6 +25,7 @@ MOST = 20
 """Stories in each part of a report."""
 
 
+@damage_told
 def report(
     run_file: RunFileArgument,
     since: Annotated[

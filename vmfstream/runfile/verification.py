@@ -184,6 +184,9 @@ DISAGREEMENTS = {
     },
     "events have other epochs than the ends of their slices": """
         select count(*) > 0 from event join slice using (slice) where event.epoch <> slice.epoch""",
+    "events have numbers that are none": """
+        select count(*) > 0 from event
+        where not isfinite(value) or (value is null and kind not in ('started', 'ended'))""",
     "events name decisions that are missing": """
         select count(*) > 0 from event where decision is not null and decision not in (select number from decision)""",
     "decisions have slices that there are not": """
@@ -254,7 +257,7 @@ def problems(path: Path) -> Iterator[str]:
     Raises
     ------
     InputError
-        If there is no run file at ``path``, or it cannot be opened.
+        If there is no run file at ``path``, it cannot be opened, or has numbers that cannot be compared.
     """
     path = path.expanduser().resolve()
     damaged = False
@@ -271,7 +274,11 @@ def problems(path: Path) -> Iterator[str]:
         if damaged:
             return
         for what, query in DISAGREEMENTS.items():
-            if connection.execute(query).fetchall() == [(True,)]:
+            try:
+                wrong = connection.execute(query).fetchall() == [(True,)]
+            except duckdb.Error as error:  # a sum of a stranger's numbers may be larger than any number
+                raise InputError(f"the rows of the run file {path} cannot be compared: {explain(error)}") from error
+            if wrong:
                 yield what
 
 

@@ -10,6 +10,8 @@ import duckdb
 import pytest
 
 from tests.unit.engine.documents import document
+from vmfstream.cli.console import damage_told
+from vmfstream.cli.look import export
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
 from vmfstream.decisions import decision
@@ -17,6 +19,7 @@ from vmfstream.engine.loop.settings import Progress
 from vmfstream.engine.loop.state_agreement import state_problems
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.engine.snapshots.batch import take_snapshots
+from vmfstream.errors import InputError
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.verification import DISAGREEMENTS, problems
 from vmfstream.runfile.writer import RunFile
@@ -176,6 +179,7 @@ DAMAGE = [
         for table in ("filtered", "smoothed")
     ),
     ("update event set epoch = epoch + 1", "events have other epochs than the ends of their slices"),
+    ("update event set value = null", "events have numbers that are none"),
     ("delete from decision where number = 1", "events name decisions that are missing"),
     ("update decision set slice = 1990", "decisions have slices that there are not"),
     ("update decision set number = 9 where number = 1", "decisions are missing"),
@@ -230,6 +234,39 @@ def test_tables_that_do_not_agree_are_told(connection: duckdb.DuckDBPyConnection
 
 def test_every_comparison_is_tried() -> None:
     assert {told for _, told in DAMAGE} == set(DISAGREEMENTS)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("insert into story from story", "stories are there twice"),
+        ("update story set story = 99", "stories are there twice"),
+        ("update event set value = null", "events have numbers that are none"),
+    ],
+)
+def test_a_page_of_rows_that_do_not_agree_is_refused_in_one_sentence(
+    copy: Path, tmp_path: Path, statement: str, told: str
+) -> None:
+    with pytest.raises(InputError, match=f"the run file .* is damaged: {told}"):
+        export(damaged(copy, statement), tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_numbers_that_cannot_be_compared_are_told(copy: Path) -> None:
+    damaged(
+        copy,
+        "update epoch set epoch = 9223372036854775807 where epoch = 8; update epoch set epoch = -9 where epoch = 1",
+    )
+    with pytest.raises(InputError, match=r"the rows of the run file .* cannot be compared: Out of Range"):
+        list(problems(copy))
+
+
+def test_an_error_of_our_own_is_none_of_the_run_file(copy: Path) -> None:
+    def command(run_file: Path) -> None:
+        raise KeyError(run_file)
+
+    with pytest.raises(KeyError):
+        damage_told(command)(copy)
 
 
 def test_a_run_agrees_with_itself(copy: Path) -> None:

@@ -104,7 +104,7 @@ def slice_report(index: int, topics: TopicRows | None) -> SliceReport:
         dimension=50,
         topics=topics,
         representative=best if topics is not None else None,
-        events=(Event("born", 7), Event("merged", 3, other=7, value=0.5)),
+        events=(Event("started", 7), Event("merged", 3, other=7, value=0.5)),
     )
 
 

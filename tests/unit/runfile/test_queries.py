@@ -120,7 +120,7 @@ def test_typical_documents(reader: Reader) -> None:
 
 def test_events(reader: Reader) -> None:
     frame = reader.events()
-    assert frame.kind.tolist() == ["born", "merged"] * 2
+    assert frame.kind.tolist() == ["started", "merged"] * 2
     assert frame.topic.tolist() == [7, 3] * 2
     assert frame.other.tolist() == [-1, 7] * 2
     np.testing.assert_array_equal(frame.value, [np.nan, 0.5] * 2)

@@ -120,4 +120,4 @@ def test_memory_keeps_rows_but_not_old_states() -> None:
         run_file.commit(commit(number))
     assert [kept.epoch.epoch for kept in run_file.commits] == [0, 1, 2]
     assert all(kept.open_state == {} and kept.slice_state is None for kept in run_file.commits)
-    assert run_file.commits[1].closed[0].events[0].kind == "born"
+    assert run_file.commits[1].closed[0].events[0].kind == "started"
