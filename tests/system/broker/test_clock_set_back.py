@@ -14,7 +14,7 @@ import pytest
 
 from tests.preloaded import library
 from tests.system.broker.cluster import MISSING, Broker
-from tests.system.broker.conftest import Start, Topics
+from tests.system.broker.conftest import Start, Topics, ended
 from tests.system.broker.test_labels import KEPT, check, mixed
 from tests.system.broker.test_labels_under_faults import reached
 from tests.system.broker.trackers import counts
@@ -64,10 +64,8 @@ def test_labels_are_sent_once_though_the_clock_is_set(
                 wait_for(lambda: (counts(run_file), reached(labels)), partial(beyond, PART * (part + 0.5)), one)
             whole = (4 * PART * 9 // 10, 4 * PART // 10)
             wait_for(lambda: (len(labels.read()), len(dead.read())), lambda seen: seen >= whole, one)
-            one.send_signal(signal.SIGTERM)
-            _, err = one.communicate()
-            assert one.returncode == 0, err
-            assert "Traceback" not in err, err
+            code, _, err, _ = ended(one, signal.SIGTERM)
+            assert code == 0, err
             check(source, labels, dead, run_file)
     finally:
         broker.stop()

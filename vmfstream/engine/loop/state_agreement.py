@@ -45,7 +45,7 @@ def state_problems(path: Path) -> Iterator[str]:
 def _position_problems(state: Arrays, rows: ToldByRows) -> Iterator[str]:
     index, documents, _, *told = state["engine.counters"].tolist()
     if tuple(told) != rows.counts:
-        yield (f"the saved state knows {_MESSAGES.format(*told)}, the epochs have {_MESSAGES.format(*rows.counts)}")
+        yield f"the saved state knows {_MESSAGES.format(*told)}, the epochs have {_MESSAGES.format(*rows.counts)}"
     elif documents != (known := rows.in_slice.get(index, 0)):
         yield f"the saved state knows {documents:,} documents of the open slice, the epochs have {known:,}"
     if rows.newest is not None and index <= rows.newest:
