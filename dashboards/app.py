@@ -109,8 +109,8 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
 
     @app.callback(Output("news", "data"), Input(*CALLS["news"]), prevent_initial_call=True)
     def news(_: object) -> str | None:
-        state = watch.newest()
-        return None if state is None else state.opening()[0]
+        found = watch.opening()
+        return None if found is None else found[1][0]
 
     @app.callback(Output("answer", "data"), Input(*CALLS["answer"]), prevent_initial_call=True)
     def answer(asked: dict[str, Any]) -> dict[str, Any]:
@@ -133,14 +133,15 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
 
 def _page(watch: RunFileWatch, scripts: str) -> str:
     """Return the page with the newest state and its first figures in it, or one that waits for them."""
-    state = watch.newest()
-    data, figures = ("null", "{}") if state is None else state.opening()
+    found = watch.opening()
+    data, figures = ("null", "{}") if found is None else found[1]
     page_scripts = (
         f'<script type="application/json" id="data">{data}</script>\n'
         f'<script type="application/json" id="figures">{figures}</script>\n'
     )
-    if state is None:
+    if found is None:
         return waiting(texts.TITLE, watch.poll()["said"], "", page_scripts + scripts, live=True)
+    state = found[0]
     return page(parts_of(state.rows, state.plan(), live=True), "", page_scripts + scripts)
 
 
@@ -148,7 +149,13 @@ def _answer(watch: RunFileWatch, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of some keys as JSON, null for those that do not exist."""
     keys = [key for key in asked["keys"] if isinstance(key, str) and len(key) < 100][:_MOST_FIGURES]
     state = watch.state(asked["stamp"])
-    figures = {key: None if state is None else state.figure(key) for key in keys}
+    figures: dict[str, str | None] = {}
+    for key in keys:
+        try:
+            figures[key] = None if state is None else state.figure(key)
+        except InputError as error:
+            watch.say(error)
+            figures[key] = None
     return {"figures": figures, "id": asked["id"]}
 
 

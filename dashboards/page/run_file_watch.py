@@ -14,6 +14,7 @@ import time
 import weakref
 from dataclasses import dataclass, replace
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.dashboards.rows.run_rows import CachedRows, at_once, readings_of
 from vmfstream.dashboards.rows.stable_layout import StableLayout
-from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
+from vmfstream.errors import FormatVersion, InputError, StoreLocked, VmfstreamError
 from vmfstream.runfile.queries import OpenSliceCounts, Reader, RunStatus
+from vmfstream.runfile.verification import rows_checked_on_failure
 
 _PATIENCE = 0.2  # seconds a poll waits for a file that is being written; the next poll follows soon
 _COPY_PATIENCE = 5.0
@@ -50,6 +52,7 @@ class RunFileCopy:
         self._lock = threading.RLock()
         copy = Path(folder) / "run.duckdb"
         Reader(run_file, timeout=_COPY_PATIENCE).copy(copy)
+        self._checked_on_failure = partial(rows_checked_on_failure, copy, run_file.name)
         self.reader = reader = Reader(copy)
         self.stamp = stamp_of(reader.status())
         self.rows = CachedRows(rows_of_page(reader), layout)
@@ -64,8 +67,11 @@ class RunFileCopy:
         return PagePlan() if rows <= _MANY_WORDS else _SMALLER
 
     def opening(self) -> tuple[str, str]:
-        """Return the page's data as JSON, and with it the figures that every page shows at first."""
-        with self._lock:
+        """Return the page's data as JSON, and with it the figures that every page shows at first.
+
+        Like `documents` and `figure` it raises InputError if it fails because rows contradict each other.
+        """
+        with self._lock, self._checked_on_failure():
             if self._opening is None:
                 table = ArrayTable()
                 with at_once(self.rows):
@@ -81,9 +87,10 @@ class RunFileCopy:
 
     def documents(self, asked: dict[str, str]) -> str:
         """Return one page of a list of documents as JSON; raises what `document_lists.answer` raises."""
-        with self._lock:
-            history = history_of(self.rows, readings_of(self.rows)[0])
-        return for_json(answer(self.reader, self.rows, history, asked))
+        with self._checked_on_failure():
+            with self._lock:
+                history = history_of(self.rows, readings_of(self.rows)[0])
+            return for_json(answer(self.reader, self.rows, history, asked))
 
     def figure(self, key: str) -> str | None:
         """Return one figure with its arrays as JSON; None if no view has a figure of this key.
@@ -92,7 +99,7 @@ class RunFileCopy:
         """
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
+        with turn, self._checked_on_failure():
             if key not in self._texts:
                 try:
                     table = ArrayTable()
@@ -170,12 +177,26 @@ class RunFileWatch:
                 try:
                     state = RunFileCopy(self.run_file, self._layout)
                 except VmfstreamError as error:
-                    self._found = _failed(self._found, error)
+                    self.say(error)
                 else:
                     self._states = [*self._states[-1:], state]
                 ended = time.monotonic()
                 self._next = ended + max(_APART, _APART_TIMES * (ended - began))
             return state
+
+    def opening(self) -> tuple[RunFileCopy, tuple[str, str]] | None:
+        """Return the newest state and what a page opens with; None if there is none, and `poll` says why."""
+        state = self.newest()
+        try:
+            return None if state is None else (state, state.opening())
+        except InputError as error:
+            self.say(error)
+            return None
+
+    def say(self, error: VmfstreamError) -> None:
+        """Let `poll` say an error from now on, until the run file changes."""
+        with self._lock:
+            self._found = _failed(self._found, error)
 
     def state(self, stamp: str) -> RunFileCopy | None:
         """Return the state that a page shows, or the newest if that one is gone."""
@@ -201,7 +222,7 @@ class RunFileWatch:
             self._found = found
             self._seen = seen
         except VmfstreamError as error:
-            self._found = _failed(self._found, error)
+            self.say(error)
 
 
 def stamp_of(pulse: RunStatus) -> str:

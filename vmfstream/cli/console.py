@@ -17,7 +17,7 @@ import typer
 
 from vmfstream.cli.diagnosis import EARLY_SLICES, counted, told_of_short_slices, told_of_slices
 from vmfstream.cli.logs import ProgressLog, for_terminal, tell, tell_error
-from vmfstream.errors import InputError, VmfstreamError
+from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -177,25 +177,14 @@ P = ParamSpec("P")
 
 
 def damage_told(command: Callable[P, None]) -> Callable[P, None]:
-    """Let a command, whose first argument is a run file, say what is wrong with that if it fails for its rows.
-
-    Rows of a stranger may contradict each other in more ways than each reader of them can foresee.
-    """
+    """Let a command, whose first argument is a run file, say what is wrong with that if it fails for its rows."""
 
     @wraps(command)
     def told(*args: P.args, **given: P.kwargs) -> None:
-        try:
-            command(*args, **given)
-        except VmfstreamError:
-            raise
-        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-            from vmfstream.runfile.verification import problems
+        from vmfstream.runfile.verification import rows_checked_on_failure
 
-            path = Path(str(args[0] if args else given["run_file"]))
-            found = next(problems(path), None)
-            if found is None:
-                raise
-            raise InputError(f"the run file {path} is damaged: {found} (vmfstream doctor --deep tells all)") from error
+        with rows_checked_on_failure(Path(str(args[0] if args else given["run_file"]))):
+            command(*args, **given)
 
     return told
 

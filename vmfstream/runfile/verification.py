@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, VmfstreamError
 from vmfstream.records import SKETCH_SIZE, Arrays
 from vmfstream.runfile.checkpoints import one_commit
 from vmfstream.runfile.connection import explain
@@ -280,6 +281,44 @@ def problems(path: Path) -> Iterator[str]:
                 raise InputError(f"the rows of the run file {path} cannot be compared: {explain(error)}") from error
             if wrong:
                 yield what
+
+
+def check_rows(path: Path, name: str = "") -> None:
+    """Refuse a run file whose rows cannot be read or contradict each other.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        What the run file is called in the error, if not by its path.
+
+    Raises
+    ------
+    InputError
+        If so, with the first of its `problems`.
+    """
+    if (found := next(problems(path), None)) is not None:
+        raise InputError(f"the run file {name or path} is damaged: {found} (vmfstream doctor --deep tells all)")
+
+
+@contextmanager
+def rows_checked_on_failure(path: Path, name: str = "") -> Iterator[None]:
+    """Say what is wrong with a run file if the body, which reads it, fails for its rows.
+
+    Rows of a stranger may contradict each other in more ways than each reader of them can foresee.
+
+    Parameters
+    ----------
+    path, name
+        As in `check_rows`, which raises the error.
+    """
+    try:
+        yield
+    except VmfstreamError:
+        raise
+    except (LookupError, ValueError, TypeError, ArithmeticError):
+        check_rows(path, name)
+        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.rollback import remove
 from vmfstream.runfile.stored_commits import read_commits
 from vmfstream.runfile.upgrade import upgrade
+from vmfstream.runfile.verification import check_rows
 from vmfstream.runfile.writer import RunFile
 
 _PREFIX = "tracker."
@@ -69,7 +70,7 @@ def read_saved(path: Path) -> tuple[MemoryStore, bool]:
     Raises
     ------
     InputError
-        If there is no such run file, or it cannot be read.
+        If there is no such run file, it cannot be read, or the rows that a command wrote contradict each other.
     FormatVersion
         If it was written by a newer version, or by an older one and cannot be brought up to date.
     StoreLocked
@@ -87,6 +88,7 @@ def read_saved(path: Path) -> tuple[MemoryStore, bool]:
         return empty, True
     past = arrays_under(checkpoint.open_state, _PREFIX)
     if not past:
+        check_rows(path)
         return read_commits(path), False
     store = unflattened(past)
     known = {one.key for one in [*store.decisions(), *store.pending()]}

@@ -459,7 +459,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         NotNamedAgain
             If the tracker was made with a function or model that is not given.
         InputError
-            If there is no such run file, or it follows vectors instead of texts.
+            If there is no such run file, it follows vectors instead of texts, or is damaged.
         FormatVersion
             If it was written by a newer version, or by an older one and cannot be brought up to date.
         """

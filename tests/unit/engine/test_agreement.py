@@ -5,15 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import duckdb
 import pytest
 
 from tests.unit.engine.documents import document
+from vmfstream import TopicTracker
 from vmfstream.cli.console import damage_told
 from vmfstream.cli.look import export
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
+from vmfstream.dashboards.app import create_app
+from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.decisions import decision
 from vmfstream.engine.loop.settings import Progress
 from vmfstream.engine.loop.state_agreement import state_problems
@@ -250,6 +254,40 @@ def test_a_page_of_rows_that_do_not_agree_is_refused_in_one_sentence(
     with pytest.raises(InputError, match=f"the run file .* is damaged: {told}"):
         export(damaged(copy, statement), tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_live_page_says_which_rows_do_not_agree(copy: Path) -> None:
+    watch = RunFileWatch(damaged(copy, "update event set value = null"))
+    told = "the run file run.duckdb is damaged: events have numbers that are none"
+    served = create_app(watch).server.test_client().get("/")
+    assert served.status_code == 200
+    assert told in served.get_data(as_text=True)
+    assert watch.poll()["problem"].startswith(told)
+
+
+def test_a_live_page_lacks_the_figures_and_lists_whose_rows_do_not_agree(copy: Path) -> None:
+    watch = RunFileWatch(damaged(copy, "update document set slice = 2010 where slice = 2001"))
+    state = watch.newest()
+    assert state is not None
+    client = create_app(watch).server.test_client()
+    with patch("vmfstream.dashboards.page.run_file_watch.answer", side_effect=IndexError):
+        refused = client.get("/documents.json")
+    assert refused.status_code == 400
+    assert refused.get_data(as_text=True).startswith("the run file run.duckdb is damaged: ")
+    with patch.object(state.drawings, "figure", side_effect=IndexError):
+        key = "river/smoothed/share/wide"
+        asked = {"id": "ask", "property": "data", "value": {"id": 7, "stamp": state.stamp, "keys": [key]}}
+        body = {"output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "inputs": [asked]}
+        found = client.post("/_dash-update-component", json=body | {"changedPropIds": ["ask.data"]})
+    assert found.get_json()["response"]["answer"]["data"] == {"figures": {key: None}, "id": 7}
+    assert watch.poll()["problem"].startswith("the run file run.duckdb is damaged: ")
+
+
+def test_a_tracker_is_not_loaded_from_rows_that_do_not_agree(copy: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"the run file .* is damaged: topic_phrase has topics that topic_name has not"
+    ):
+        TopicTracker.load(damaged(copy, "delete from topic_name"))
 
 
 def test_numbers_that_cannot_be_compared_are_told(copy: Path) -> None:
