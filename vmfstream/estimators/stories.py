@@ -41,9 +41,9 @@ class StoryMixture(SphereEstimator, Clusterer):
         Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
         its story. "auto" follows the length of each document: .15 for titles and posts of up to a dozen words, .2 for
         20 words, .43 for 100, at most .5; longer documents also weigh more in their story. Sparse rows that would open
-        a story are then judged once more at .15, and join a story that is much nearer than all others. It is made for
-        words, and has .5 for dense rows of 250 dimensions or more. Dense rows of fewer dimensions count as short texts,
-        which is coarse: groups that lie well apart need a grain of .7 to .9 there.
+        a story are then judged once more at .15, and join a story that is much nearer than all others. Dense rows that
+        are mostly not 0 are vectors: .5 for 256 dimensions or more, finer for fewer, .66 for 100 and .82 for 20, since
+        unrelated vectors have more in common there.
     half_life : float
         Time after which the prior weight of a story of one document is halved, in documents, or in the unit of
         ``times`` if they are given; larger stories follow their own tempo. A story that nobody joined for 8 half-lives

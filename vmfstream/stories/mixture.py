@@ -129,7 +129,7 @@ class SequentialMixture:
 
     def __init__(self, settings: StorySettings, columns: int, *, dense: bool = False, vectors: int = 0) -> None:
         self.settings = settings
-        self._constants = constants(settings, vectors=vectors > 0)
+        self._constants = constants(settings, dense_columns=columns if dense else 0, vectors=vectors > 0)
         self._columns = columns
         self._dense = dense
         self._timed: bool | None = None

@@ -252,7 +252,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         values = all_values[rows[i] : rows[i + 1]]
         weight, grain = 1.0, model.grain
         if model.automatic:
-            grain = grain_of(values, model.coarsest, model.finest, model.short)
+            grain = grain_of(values, model)
             weight = weight_of(grain, model.coarsest)
             values = values * np.float32(weight)
         now = max(clock[0], times[i]) if times.size else np.float64(counters[DOCUMENTS])
@@ -380,7 +380,7 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
         values = documents.values[rows[i] : rows[i + 1]]
         weight, grain = 1.0, model.grain
         if model.automatic:
-            grain = grain_of(values, model.coarsest, model.finest, model.short)
+            grain = grain_of(values, model)
             weight = weight_of(grain, model.coarsest)
             values = values * np.float32(weight)
         vector = documents.beside[i] if two else documents.values[:0]

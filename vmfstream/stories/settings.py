@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -74,6 +74,9 @@ class StorySettings:
         Grain of vectors beside words, in (0, 1).
     cauchy : bool
         Whether stories are spherical Cauchy distributions, which have heavy tails, instead of von Mises-Fisher ones.
+    dense_columns : float
+        Columns of vectors below which the automatic grain is finer than ``finest``, see `vmfstream.stories.grain`;
+        > 0. Runs that began before this rule have 1.
     """
 
     grain: float | Literal["auto"] = AUTO
@@ -97,6 +100,7 @@ class StorySettings:
     vectors_beside: float = 150.0
     vectors_grain: float = 0.5
     cauchy: bool = False
+    dense_columns: float = 256.0
 
     def numbers(self) -> NDArray[np.float64]:
         """Flatten, in the order of the fields; NaN stands for "auto"."""
@@ -107,11 +111,11 @@ class StorySettings:
     def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
         """Rebuild what `numbers` made; ValueError if it cannot have.
 
-        It made 20 numbers before cauchy, 15 before the fields from ``short`` on, 8 before those from ``coarsest`` on,
-        and 7 before days; those that lack get their defaults.
+        It made 21 numbers before dense_columns, which is 1 then, 20 before cauchy, 15 before the fields from ``short``
+        on, 8 before those from ``coarsest`` on, and 7 before days; those that lack get their defaults.
         """
-        grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, 20, len(fields(cls))) else [0.0]
-        positive, flags = given[:6] + given[7:19], given[6:7] + given[19:]
+        grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, 20, 21, len(fields(cls))) else [0.0]
+        positive, flags = given[:6] + given[7:19] + given[20:], given[6:7] + given[19:20]
         wrong = f"expected settings of stories, got {numbers.tolist()}"
         if not (all(_LEAST <= value <= _MOST for value in positive) and set(flags) <= {0.0, 1.0}):
             raise ValueError(wrong)
@@ -119,6 +123,8 @@ class StorySettings:
         found = cls(
             AUTO if math.isnan(grain) else grain, *(kind(value) for kind, value in zip(kinds, given, strict=False))
         )
+        if len(given) < len(kinds):
+            found = replace(found, dense_columns=1.0)
         grains = found.coarsest, found.finest, found.vectors_grain, found.coarsest if math.isnan(grain) else grain
         if not all(_LEAST <= value < 1.0 for value in grains):
             raise ValueError(wrong)
@@ -157,10 +163,17 @@ class Constants(NamedTuple):
     grain: float
     """The grain that is given, or the coarsest one."""
     beside_grain: float
+    least_grain: float
+    """Least automatic grain of vectors, by their columns; 0 for sparse rows."""
 
 
-def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
-    """Return the constants of the formulas; ``vectors`` tells that documents have some beside their words."""
+def constants(settings: StorySettings, *, dense_columns: int = 0, vectors: bool = False) -> Constants:
+    """Return the constants of the formulas with these ``settings``.
+
+    ``dense_columns`` are those of dense rows, 0 for sparse ones; ``vectors`` tells that documents have some beside
+    their words.
+    """
+    few = 0 < dense_columns < settings.dense_columns
     kappa = settings.vectors_beside * settings.vectors_grain / (1.0 - settings.vectors_grain**2)
     return Constants(
         settings.words_beside if vectors else settings.dimension,
@@ -186,4 +199,5 @@ def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
         settings.cauchy,
         settings.coarsest if settings.grain == AUTO else settings.grain,
         settings.vectors_grain,
+        1.0 - 0.5 * (dense_columns / settings.dense_columns) ** 0.4 if few else 0.0,
     )

@@ -46,6 +46,9 @@ def one_by_one(
     grain = (
         np.clip(0.15 * np.abs(x).sum(axis=1) / math.sqrt(12), 0.15, 0.5) if auto else np.full(len(x), settings.grain)
     )
+    if auto and dense and x.shape[1] < 256:
+        vectors_grain = 1 - 0.5 * (x.shape[1] / 256) ** 0.4
+        grain = np.where(np.count_nonzero(x, axis=1) > x.shape[1] / 2, np.maximum(grain, vectors_grain), grain)
     kappas = dimension * grain / (1 - grain**2)
     coarsest = dimension * 0.15 / (1 - 0.15**2)
     prior = settings.prior * (coarsest if auto else kappas[0])
@@ -192,6 +195,22 @@ def test_labels_are_those_of_the_formulas(dense: bool, timed: bool, signed: bool
     assert learnt.retired.ids.tolist() == retired
     assert 5 < len(set(labels)) < 200
     assert retired
+
+
+def test_labels_of_vectors_of_few_columns_are_those_of_the_formulas() -> None:
+    """Every third row has many zeros, as words have, so that its grain follows its length."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(12, size=300)
+    x = rng.standard_normal((12, 30))[truth] + 0.8 * rng.standard_normal((300, 30))
+    x[::3, 12:] = 0.0
+    x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+    settings = StorySettings(half_life=100.0)
+    mixture = SequentialMixture(settings, 30, dense=True)
+    labels = mixture.learn(x).labels.tolist()
+    assert labels == one_by_one(x.astype(np.float64), settings, np.arange(300.0), dense=True, timed=False)[0]
+    assert 8 < len(set(labels)) < 200
+    coarse = SequentialMixture(replace(settings, dense_columns=1.0), 30, dense=True)
+    assert coarse.learn(x).labels.tolist() != labels
 
 
 @pytest.mark.thorough
