@@ -70,6 +70,7 @@ ONLY = {
         "vmfstream.errors",
         "vmfstream.folders",
         "vmfstream.runfile.queries",
+        "vmfstream.runfile.verification",
         "vmfstream.takeovers",
     ),
 }
