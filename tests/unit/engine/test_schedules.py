@@ -4,13 +4,16 @@ Hypothesis makes the schedules: documents in time, late, repeated, hostile or wi
 from the beginning or come later, fall behind the others, or lack offsets; cuts before a transaction, after it, and
 where the stream dries up; other numbers of workers afterwards.
 
-python -m tests.unit.engine.test_schedules 100000
+python -m tests.unit.engine.test_schedules 100000 [first]
 """
 
 from __future__ import annotations
 
+import math
+import multiprocessing
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from typing import Any
 
@@ -44,6 +47,8 @@ LIGHT: dict[str, Any] = CUT | {
     "representative_documents": 2,
 }
 """The same without refits, choice of the persistence and stop words, which take most of the time."""
+
+BATCH = 200
 
 HOSTILE = [b"no json", b"[1,2]", b"\xff", b"{}", b'{"time": 2001, "text": ""}', b'{"time": "never", "text": "word"}']
 
@@ -250,8 +255,18 @@ def test_disturbed_runs_equal_undisturbed_ones() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", range(1, 11))
 def test_disturbed_runs_equal_undisturbed_ones_in_two_thousand_schedules(number: int) -> None:
-    tried(200, number, light=number > 1)
+    tried(BATCH, number, light=number > 1)
+
+
+def try_many(schedules: int, first: int) -> None:
+    """Try so many in batches of 200 with numbers from ``first`` on, a tenth of them not light, on all cores."""
+    batches = range(first, first + math.ceil(schedules / BATCH))
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        done = [pool.submit(tried, BATCH, number, light=number % 10 != 0) for number in batches]
+        for so_far, batch in enumerate(as_completed(done), 1):
+            batch.result()
+            print(f"{BATCH * so_far:,} schedules ended as the undisturbed run", flush=True)
 
 
 if __name__ == "__main__":
-    tried(int(sys.argv[1]))
+    try_many(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 11)
