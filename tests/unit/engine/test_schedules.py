@@ -2,7 +2,8 @@
 
 Hypothesis makes the schedules: documents in time, late, repeated, hostile or with wrong times; parts that are there
 from the beginning or come later, fall behind the others, or lack offsets; cuts before a transaction, after it, and
-where the stream dries up; other numbers of workers afterwards.
+where the stream dries up; other numbers of workers afterwards. They come in batches with numbers, from which all
+follows.
 
 python -m tests.unit.engine.test_schedules 100000 [first]
 """
@@ -10,10 +11,8 @@ python -m tests.unit.engine.test_schedules 100000 [first]
 from __future__ import annotations
 
 import math
-import multiprocessing
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from tests.cores import on_all_cores
 from tests.unit.engine.documents import committed, document, engine
 from tests.unit.engine.parts import Parts, ranged
 from tests.unit.engine.test_executor import Many
@@ -258,15 +258,7 @@ def test_disturbed_runs_equal_undisturbed_ones_in_two_thousand_schedules(number:
     tried(BATCH, number, light=number > 1)
 
 
-def try_many(schedules: int, first: int) -> None:
-    """Try so many in batches of 200 with numbers from ``first`` on, a tenth of them not light, on all cores."""
-    batches = range(first, first + math.ceil(schedules / BATCH))
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = [pool.submit(tried, BATCH, number, light=number % 10 != 0) for number in batches]
-        for so_far, batch in enumerate(as_completed(done), 1):
-            batch.result()
-            print(f"{BATCH * so_far:,} schedules ended as the undisturbed run", flush=True)
-
-
 if __name__ == "__main__":
-    try_many(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 11)
+    schedules, first = (int(argument) for argument in [*sys.argv[1:], "11"][:2])
+    numbers = range(first, first + math.ceil(schedules / BATCH))
+    on_all_cores(tried, [(BATCH, number, number % 10 != 0) for number in numbers])

@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
+from tests.cores import on_all_cores
 from tests.unit.engine.documents import committed, document
 from tests.unit.engine.parts import Parts
 from tests.unit.engine.simulated_dask import Client, Faults, World, wait
@@ -36,7 +37,7 @@ from vmfstream.records import Position, Range
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder
 
-STREAMS = 12
+STREAMS, BATCH = 12, 200
 
 _encoder = partial(TextEncoder, stop_words=None, capacity=200)
 
@@ -182,4 +183,6 @@ def test_more_simulated_runs_equal_undisturbed_ones() -> None:
 
 
 if __name__ == "__main__":
-    print(dict(tried(*map(int, sys.argv[1:])).most_common()))
+    schedules, first = (int(argument) for argument in [*sys.argv[1:], "0"][:2])
+    batches = [(min(BATCH, first + schedules - at), at) for at in range(first, first + schedules, BATCH)]
+    print(dict(sum(on_all_cores(tried, batches), Counter[str]()).most_common()))
