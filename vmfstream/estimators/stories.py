@@ -41,9 +41,10 @@ class StoryMixture(SphereEstimator, Clusterer):
         Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
         its story. "auto" follows the length of each document: .15 for titles and posts of up to a dozen words, .2 for
         20 words, .43 for 100, at most .5; longer documents also weigh more in their story. Sparse rows that would open
-        a story are then judged once more at .15, and join a story that is much nearer than all others. Dense rows that
-        are mostly not 0 are vectors: .5 for 256 dimensions or more, finer for fewer, .66 for 100 and .82 for 20, since
-        unrelated vectors have more in common there.
+        a story are then judged once more at .15, and join a story that is much nearer than all others. Rows of a
+        matrix of fewer than 256 columns that use more than half of them are vectors and have a finer grain, .66 for
+        100 columns and .82 for 20, since unrelated vectors have more in common there; dense ones of more columns have
+        .5.
     half_life : float
         Time after which the prior weight of a story of one document is halved, in documents, or in the unit of
         ``times`` if they are given; larger stories follow their own tempo. A story that nobody joined for 8 half-lives
@@ -241,7 +242,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             if hasattr(self, "_mixture"):
                 raise ValueError("learn_one: expected rows without names, for partial_fit was called before")
             self._check_parameters()
-            self._mixture = self._begun(2, dense=False)
+            self._mixture = self._begun(2, dense=False, fixed=False)
             self._features = NamedFeatures(self.max_features)
         self._features.number(document, self._columns_in_use)
         self._mixture.widen(self._features.width)
@@ -299,7 +300,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         """Mean directions of the living stories, (S, D)."""
         return unit_rows(self._living().sums, copy=False)[0]
 
-    def _begun(self, columns: int, *, dense: bool, vectors: int = 0) -> SequentialMixture:
+    def _begun(self, columns: int, *, dense: bool, vectors: int = 0, fixed: bool = True) -> SequentialMixture:
         settings = StorySettings(
             grain=AUTO if isinstance(self.grain, str) else float(self.grain),
             half_life=float(self.half_life),
@@ -308,7 +309,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             max_words=int(self.max_words),
             cauchy=self.component == "cauchy",
         )
-        return SequentialMixture(settings, columns, dense=dense, vectors=vectors)
+        return SequentialMixture(settings, columns, dense=dense, vectors=vectors, fixed=fixed)
 
     def _learn(
         self,

@@ -8,12 +8,13 @@ for the row x, which is L if L words weigh the same:
 
 with ``coarsest``, ``short`` and ``finest`` of `StorySettings`.
 
-A dense row of few columns, more than half of which are not 0, is a vector and no sample of words. The fewer its columns
-D, the more unrelated vectors have in common by chance, some 1 / sqrt(D), so that its grain is at least
+A row that uses more than half of few columns is a vector and no sample of words, if there will be no more columns.
+The fewer its columns D, the more unrelated vectors have in common by chance, some 1 / sqrt(D), so that its grain is at
+least
 
     grain = 1 - (D / 256)^.4 / 2   for D < 256
 
-with ``dense_columns`` of `StorySettings` for 256: .66 for 100 columns, .82 for 20. Half and .4 were chosen on planted
+with ``vector_columns`` of `StorySettings` for 256: .66 for 100 columns, .82 for 20. Half and .4 were chosen on planted
 von Mises-Fisher clusters and on sentence vectors and singular vectors of titles, posts and Reuters, cut to 20 to 200
 columns.
 
@@ -29,7 +30,7 @@ and its mean product with the documents of the story at least as many times that
 stories. Stories of one document do not count in the latter, for they may be more of the same; and there must be
 ``others`` stories of two documents or more to compare with: the first documents of a stream, when little is known of
 words, would join one story otherwise. Only words are judged a second time, that is, rows of a sparse matrix without
-vectors beside them, and only under the automatic grain.
+vectors beside them, that are no vectors themselves, and only under the automatic grain.
 
 The concentration of a document is kappa = D grain / (1 - grain^2), its weight is that over the concentration at the
 coarsest grain, or at the given one.
@@ -73,7 +74,7 @@ def grain_of(values, model):  # type: ignore[no-untyped-def]
         total += abs(np.float64(value))
         used += value != 0.0
     grain = min(max(model.coarsest * total / math.sqrt(model.short), model.coarsest), model.finest)
-    return max(grain, model.least_grain) if 2 * used > values.size else grain
+    return max(grain, model.least_grain) if 2 * used > model.columns else grain
 
 
 @njit(cache=True, nogil=True)

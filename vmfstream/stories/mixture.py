@@ -109,6 +109,9 @@ class SequentialMixture:
         Whether rows are dense.
     vectors : int
         Length of the vectors that documents have beside their rows, such as embeddings of their sentences; 0 for none.
+    fixed : bool
+        Whether there will be no more columns, as always with dense rows: rows that use most of them are vectors then,
+        see `vmfstream.stories.grain`.
 
     Notes
     -----
@@ -127,9 +130,12 @@ class SequentialMixture:
     [0, 0, 1, 0, 1]
     """
 
-    def __init__(self, settings: StorySettings, columns: int, *, dense: bool = False, vectors: int = 0) -> None:
+    def __init__(
+        self, settings: StorySettings, columns: int, *, dense: bool = False, vectors: int = 0, fixed: bool = False
+    ) -> None:
         self.settings = settings
-        self._constants = constants(settings, dense_columns=columns if dense else 0, vectors=vectors > 0)
+        self._fixed = fixed or dense
+        self._constants = constants(settings, columns=columns if self._fixed else 0, vectors=vectors > 0)
         self._columns = columns
         self._dense = dense
         self._timed: bool | None = None
@@ -321,13 +327,14 @@ class SequentialMixture:
         if isinstance(sums, csr_array):
             stored |= {"indptr": sums.indptr.astype(np.int64), "indices": sums.indices.astype(np.int32)}
         timed = -1 if self._timed is None else int(self._timed)
+        form = [self._columns, timed, 1] if self._fixed and not self._dense else [self._columns, timed]
         if self.vectors:
             stored |= {"beside": memory.beside[order], "beside_square": memory.beside_square[order]}
         return stored | {
             "values": sums.data if isinstance(sums, csr_array) else sums,
             "clock": memory.clock.copy(),
             "counters": memory.counters[[NEXT_ID, DOCUMENTS]],
-            "form": np.array([self._columns, timed], np.int64),
+            "form": np.array(form, np.int64),
             "grains": memory.scale[[GRAINS, COUNT]],
         }
 
@@ -342,13 +349,14 @@ class SequentialMixture:
         ValueError
             If stories hold columns that there are not, or a part of the sums of vectors is missing.
         """
-        columns, timed = arrays["form"].tolist()
+        columns, timed, *fixed = arrays["form"].tolist()
         if len(arrays.get("indices", ())) and not arrays["indices"].max() < columns:
             raise ValueError(f"expected words below {columns}, got {arrays['indices'].max()}")
         if ("beside" in arrays) != ("beside_square" in arrays):
             raise ValueError("expected sums of the vectors beside the words and their squares, got one of them")
         beside = arrays.get("beside", np.zeros((0, 0), np.float32))
-        mixture = cls(settings, columns, dense="indptr" not in arrays, vectors=beside.shape[1])
+        dense = "indptr" not in arrays
+        mixture = cls(settings, columns, dense=dense, vectors=beside.shape[1], fixed=bool(fixed))
         mixture._timed = None if timed < 0 else bool(timed)
         stories = len(arrays["ids"])
         memory = more_slots(mixture._memory, max(64, stories))

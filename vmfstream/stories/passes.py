@@ -275,7 +275,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
                 found, now, weight, 1.0, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
                 candidates, bounds, vectors[i] if two else no_vector, beside, beside_square, beside_dot, beside_slope,
             )  # fmt: skip
-        if slot < 0 and weight > 1.0 and not (dense or two):
+        if slot < 0 and weight > 1.0 and grain <= model.finest and not (dense or two):
             slot = _second_best(
                 found, now, weight, model, scale, ids, size, square, first, last, base, ceiling, slope, dot, candidates,
                 bounds, no_vector, beside, beside_square,
@@ -412,7 +412,7 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
                 memory.first, memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates,
                 memory.bounds, vector, memory.beside, memory.beside_square, memory.beside_dot, memory.beside_slope,
             )  # fmt: skip
-        if slot < 0 and weight > 1.0 and not (dense or two):
+        if slot < 0 and weight > 1.0 and grain <= model.finest and not (dense or two):
             slot = _second_best(
                 found, now, weight, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
                 memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates, memory.bounds,

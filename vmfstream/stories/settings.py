@@ -74,7 +74,7 @@ class StorySettings:
         Grain of vectors beside words, in (0, 1).
     cauchy : bool
         Whether stories are spherical Cauchy distributions, which have heavy tails, instead of von Mises-Fisher ones.
-    dense_columns : float
+    vector_columns : float
         Columns of vectors below which the automatic grain is finer than ``finest``, see `vmfstream.stories.grain`;
         > 0. Runs that began before this rule have 1.
     """
@@ -100,7 +100,7 @@ class StorySettings:
     vectors_beside: float = 150.0
     vectors_grain: float = 0.5
     cauchy: bool = False
-    dense_columns: float = 256.0
+    vector_columns: float = 256.0
 
     def numbers(self) -> NDArray[np.float64]:
         """Flatten, in the order of the fields; NaN stands for "auto"."""
@@ -111,7 +111,7 @@ class StorySettings:
     def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
         """Rebuild what `numbers` made; ValueError if it cannot have.
 
-        It made 21 numbers before dense_columns, which is 1 then, 20 before cauchy, 15 before the fields from ``short``
+        It made 21 numbers before vector_columns, which is 1 then, 20 before cauchy, 15 before the fields from ``short``
         on, 8 before those from ``coarsest`` on, and 7 before days; those that lack get their defaults.
         """
         grain, *given = numbers.tolist() if len(numbers) in (7, 8, 15, 20, 21, len(fields(cls))) else [0.0]
@@ -124,7 +124,7 @@ class StorySettings:
             AUTO if math.isnan(grain) else grain, *(kind(value) for kind, value in zip(kinds, given, strict=False))
         )
         if len(given) < len(kinds):
-            found = replace(found, dense_columns=1.0)
+            found = replace(found, vector_columns=1.0)
         grains = found.coarsest, found.finest, found.vectors_grain, found.coarsest if math.isnan(grain) else grain
         if not all(_LEAST <= value < 1.0 for value in grains):
             raise ValueError(wrong)
@@ -164,16 +164,17 @@ class Constants(NamedTuple):
     """The grain that is given, or the coarsest one."""
     beside_grain: float
     least_grain: float
-    """Least automatic grain of vectors, by their columns; 0 for sparse rows."""
+    columns: int
+    """Least automatic grain of rows that are vectors, and their columns; both 0 if there may be more columns."""
 
 
-def constants(settings: StorySettings, *, dense_columns: int = 0, vectors: bool = False) -> Constants:
+def constants(settings: StorySettings, *, columns: int = 0, vectors: bool = False) -> Constants:
     """Return the constants of the formulas with these ``settings``.
 
-    ``dense_columns`` are those of dense rows, 0 for sparse ones; ``vectors`` tells that documents have some beside
+    ``columns`` are those of rows, 0 where there may be more of them; ``vectors`` tells that documents have some beside
     their words.
     """
-    few = 0 < dense_columns < settings.dense_columns
+    few = 0 < columns < settings.vector_columns
     kappa = settings.vectors_beside * settings.vectors_grain / (1.0 - settings.vectors_grain**2)
     return Constants(
         settings.words_beside if vectors else settings.dimension,
@@ -199,5 +200,6 @@ def constants(settings: StorySettings, *, dense_columns: int = 0, vectors: bool 
         settings.cauchy,
         settings.coarsest if settings.grain == AUTO else settings.grain,
         settings.vectors_grain,
-        1.0 - 0.5 * (dense_columns / settings.dense_columns) ** 0.4 if few else 0.0,
+        1.0 - 0.5 * (columns / settings.vector_columns) ** 0.4 if few else 0.0,
+        columns,
     )

@@ -99,7 +99,7 @@ def test_rows_of_every_form_get_the_answers_of_the_same_rows(name: str, tmp_path
             for method in ("predict", "predict_proba", "score_samples", "score", "transform")
             if hasattr(model, method)
         }
-        assert len(set(answers["predict"].tolist())) == (2 if name == "StoryMixture" else 3)
+        assert len(set(answers["predict"].tolist())) == 3
         for form, x in given.items():
             for method, expected in answers.items():
                 answer = getattr(model, method)(x)

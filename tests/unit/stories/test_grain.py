@@ -85,7 +85,7 @@ def planted_vectors(columns: int, cosine: float, seed: int) -> tuple[NDArray[np.
 def test_vectors_of_few_columns_do_not_become_a_few_stories(columns: int, cosine: float, least: float) -> None:
     """Without the rule NMI is .64, .75 and .89."""
     scores = []
-    for settings in (StorySettings(), StorySettings(dense_columns=1.0)):
+    for settings in (StorySettings(), StorySettings(vector_columns=1.0)):
         found = []
         for seed in (1, 2, 3):
             rows, labels = planted_vectors(columns, cosine, seed)
@@ -148,7 +148,7 @@ def test_settings_come_back_from_numbers(grain: Any) -> None:
     before = StorySettings(grain=grain, half_life=7.0, max_stories=12, days=True)
     assert StorySettings.from_numbers(replace(settings, cauchy=True).numbers()) == replace(settings, cauchy=True)
     for kept, expected in ((21, settings), (20, settings), (8, before), (7, replace(before, days=False))):
-        assert StorySettings.from_numbers(expected.numbers()[:kept]) == replace(expected, dense_columns=1.0)
+        assert StorySettings.from_numbers(expected.numbers()[:kept]) == replace(expected, vector_columns=1.0)
     for at in (0, 1, 6, 8, 14, 19, 21):
         numbers = settings.numbers()
         numbers[at] = 0.0

@@ -32,11 +32,12 @@ def one_by_one(
     timed: bool,
     beside: Rows | None = None,
     again: bool = True,
+    fixed: bool = False,
 ) -> tuple[list[int], list[int], list[tuple[int, int, float]]]:
     """Labels, stories that ended and those of them that were merged, into which one and by how much evidence.
 
     By the formulas as they are written: every story is compared with every document, and with every other story.
-    Unless ``again``, no document is judged a second time.
+    Unless ``again``, no document is judged a second time. There will be no more columns if they are ``fixed``.
     """
     auto, dimension = settings.grain == "auto", settings.dimension if beside is None else settings.words_beside
     vectors = np.zeros((len(x), 2)) if beside is None else beside
@@ -46,9 +47,9 @@ def one_by_one(
     grain = (
         np.clip(0.15 * np.abs(x).sum(axis=1) / math.sqrt(12), 0.15, 0.5) if auto else np.full(len(x), settings.grain)
     )
-    if auto and dense and x.shape[1] < 256:
-        vectors_grain = 1 - 0.5 * (x.shape[1] / 256) ** 0.4
-        grain = np.where(np.count_nonzero(x, axis=1) > x.shape[1] / 2, np.maximum(grain, vectors_grain), grain)
+    if auto and (dense or fixed) and x.shape[1] < 256:
+        of_vectors = 1 - 0.5 * (x.shape[1] / 256) ** 0.4
+        grain = np.where(np.count_nonzero(x, axis=1) > x.shape[1] / 2, np.maximum(grain, of_vectors), grain)
     kappas = dimension * grain / (1 - grain**2)
     coarsest = dimension * 0.15 / (1 - 0.15**2)
     prior = settings.prior * (coarsest if auto else kappas[0])
@@ -144,7 +145,8 @@ def one_by_one(
         extended = np.append(row, 0.0)
         longer = np.append(vector, 0.0)
         name = most_probable(extended, kappa, now, longer)
-        if name < 0 and again and auto and kappa > coarsest and not dense and beside is None:
+        finest = dimension * 0.5 / (1 - 0.5**2)
+        if name < 0 and again and auto and coarsest < kappa <= finest + 1e-9 and not dense and beside is None:
             name = most_probable(extended, coarsest, now, longer)
             name = name if name >= 0 and stands_out(name, extended) else -1
         if name < 0:
@@ -197,7 +199,8 @@ def test_labels_are_those_of_the_formulas(dense: bool, timed: bool, signed: bool
     assert retired
 
 
-def test_labels_of_vectors_of_few_columns_are_those_of_the_formulas() -> None:
+@pytest.mark.parametrize("dense", [True, False])
+def test_labels_of_vectors_of_few_columns_are_those_of_the_formulas(dense: bool) -> None:
     """Every third row has many zeros, as words have, so that its grain follows its length."""
     rng = np.random.default_rng(5)
     truth = rng.integers(12, size=300)
@@ -205,12 +208,22 @@ def test_labels_of_vectors_of_few_columns_are_those_of_the_formulas() -> None:
     x[::3, 12:] = 0.0
     x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
     settings = StorySettings(half_life=100.0)
-    mixture = SequentialMixture(settings, 30, dense=True)
-    labels = mixture.learn(x).labels.tolist()
-    assert labels == one_by_one(x.astype(np.float64), settings, np.arange(300.0), dense=True, timed=False)[0]
+    rows: Any = x if dense else csr_array(x)
+    mixture = SequentialMixture(settings, 30, dense=dense, fixed=True)
+    labels = mixture.learn(rows).labels.tolist()
+    exact: Any = x.astype(np.float64)
+    assert labels == one_by_one(exact, settings, np.arange(300.0), dense=dense, timed=False, fixed=True)[0]
     assert 8 < len(set(labels)) < 200
-    coarse = SequentialMixture(replace(settings, dense_columns=1.0), 30, dense=True)
-    assert coarse.learn(x).labels.tolist() != labels
+    coarse = SequentialMixture(replace(settings, vector_columns=1.0), 30, dense=dense, fixed=True)
+    assert coarse.learn(rows).labels.tolist() != labels
+    first = SequentialMixture(settings, 30, dense=dense, fixed=True)
+    first.learn(rows[:150])
+    stored = SequentialMixture.from_arrays(settings, first.arrays())
+    assert stored.learn(rows[150:]).labels.tolist() == labels[150:]
+    if not dense:  # there may be more columns: they are words
+        words = SequentialMixture(settings, 30).learn(rows).labels.tolist()
+        assert words == one_by_one(exact, settings, np.arange(300.0), dense=False, timed=False)[0]
+        assert words != labels
 
 
 @pytest.mark.thorough
