@@ -149,13 +149,12 @@ def _answer(watch: RunFileWatch, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of some keys as JSON, null for those that do not exist."""
     keys = [key for key in asked["keys"] if isinstance(key, str) and len(key) < 100][:_MOST_FIGURES]
     state = watch.state(asked["stamp"])
-    figures: dict[str, str | None] = {}
+    figures: dict[str, str | None] = dict.fromkeys(keys)
     for key in keys:
         try:
             figures[key] = None if state is None else state.figure(key)
         except InputError as error:
             watch.say(error)
-            figures[key] = None
     return {"figures": figures, "id": asked["id"]}
 
 
