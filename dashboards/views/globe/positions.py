@@ -81,9 +81,9 @@ def targets(degrees: Doubles) -> Doubles:
     upper = np.triu_indices(len(degrees), 1)
     out = np.zeros_like(degrees)
     if upper[0].size:
-        from scipy.stats import rankdata
-
-        out[upper] = np.arccos(1.0 - 2.0 * (rankdata(degrees[upper]) - 0.5) / upper[0].size)
+        pairs = degrees[upper]
+        below, until = (np.searchsorted(np.sort(pairs), pairs, side) for side in ("left", "right"))
+        out[upper] = np.arccos(1.0 - (below + until) / upper[0].size)
     return out + out.T
 
 
@@ -93,15 +93,18 @@ def lay_out(target: Doubles, start: Doubles | None = None) -> Doubles:
     Without a start, the best of several fixed ones counts: the three strongest axes of the targets, then random points.
     """
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
 
     if len(target) < 2:
         return np.tile([1.0, 0.0, 0.0], (len(target), 1)) if start is None else start
     starts = [start] if start is not None else [_axes(target), *_random(len(target))]
     weight = _weights(target)
-    fits = [
-        minimize(_stress, one.ravel(), (target, weight), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-        for one in starts
-    ]
+    # at every step several threads would wait for each other: up to five times as long
+    with threadpool_limits(1, "blas"):
+        fits = [
+            minimize(_stress, one.ravel(), (target, weight), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+            for one in starts
+        ]
     return unit(min(fits, key=lambda fit: float(fit.fun)).x.reshape(-1, 3))
 
 

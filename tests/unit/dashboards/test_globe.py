@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.optimize import check_grad
+from scipy.optimize import OptimizeResult, check_grad
+from scipy.stats import rankdata
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.rows.geometry import all_sketches, degrees_between
@@ -54,6 +56,26 @@ def test_points_of_a_sphere_are_found_again() -> None:
     upper = np.triu_indices(25, 1)
     assert np.corrcoef(angles(found)[upper], angles(true)[upper])[0, 1] > 0.97
     np.testing.assert_allclose(turned_back(true @ np.diag([1, -1, 1])[[2, 0, 1]], true), true, atol=1e-9)
+
+
+def test_targets_of_equal_angles_are_equal() -> None:
+    degrees = np.random.default_rng(3).integers(20, 30, (9, 9)).astype(float)
+    upper = np.triu_indices(9, 1)
+    shares = (rankdata(degrees[upper]) - 0.5) / upper[0].size
+    np.testing.assert_allclose(targets(degrees)[upper], np.arccos(1.0 - 2.0 * shares))
+
+
+def test_one_thread_lays_points_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[int] = set()
+
+    def noted(fun: Any, start: Any, *_: Any, **__: Any) -> OptimizeResult:
+        threads.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return OptimizeResult(x=start, fun=0.0)
+
+    monkeypatch.setattr("scipy.optimize.minimize", noted)
+    with threadpool_limits(2, "blas"):
+        lay_out(targets(angles(sphere(6, 2))))
+    assert threads == {1}
 
 
 def test_targets_keep_the_order_of_angles_and_fill_the_sphere() -> None:
