@@ -31,7 +31,10 @@ PLANTED = "planted"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """A source of documents in order of time, with its codec, title, licence and slice length."""
+    """A source of documents in order of time, with its codec, title, licence and slice length.
+
+    ``slices_by_times`` tells whether that length was chosen by the times of the documents.
+    """
 
     source: Source
     codec: Codec
@@ -39,6 +42,7 @@ class Replay:
     licence: str
     slices: str
     stop_words: Sequence[str] = ()
+    slices_by_times: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +83,7 @@ def open_replay(
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
         codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
         source = SortedFileSource(path, codec=codec, **options)
-        return Replay(source, FieldCodec(), printable(path.stem), "", "year")
+        return Replay(source, FieldCodec(), printable(path.stem), "", source.usual_slices(), slices_by_times=True)
     fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
     fields |= {option: value for option, value in options.items() if option != "numbered"}
     refused = [f"--{field.replace('_', '-')}" for field, value in fields.items() if value is not None]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from vmfstream.connectors import open_file
 from vmfstream.connectors.codecs import FieldCodec, Refusal
 from vmfstream.connectors.first_rows import ROWS, look_at
+from vmfstream.engine.loop.slices import UNITS
 from vmfstream.errors import InputError
 from vmfstream.protocols import Source
 from vmfstream.records import Documents, Message, Position
@@ -29,6 +30,8 @@ __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
 
 _AHEAD = 1_024  # documents read from the sorted table at once
 _BATCH = 20_000  # rows of a file decoded at once
+_UNITS = (*UNITS, "minute")
+_SLICES, _DOCUMENTS = 10, 20  # that slices, and documents of each on average, should be at least
 _MEMORY = "1GB"  # beyond this, sorting spills into a temporary folder
 
 
@@ -99,6 +102,24 @@ class SortedSource:
     def exhausted(self) -> bool:
         """True once the last document was handed out."""
         return self._next >= self._total
+
+    def usual_slices(self) -> str:
+        """Return a length of slices that suits the times of the documents, for users who name none.
+
+        It is the longest, from year to minute, of which 10 or more hold documents. Slices that would hold fewer than 20
+        documents on average are too short: then it is the one that makes the most slices and is not.
+        """
+        counts = ", ".join(f"count(DISTINCT date_trunc('{unit}', moment))" for unit in _UNITS)
+        row = self._connection.execute(f"SELECT count(moment), {counts} FROM sorted").fetchone()
+        assert row is not None  # an aggregate has one row
+        documents, *slices = row
+        unit, most = _UNITS[0], 0
+        for shorter, held in zip(_UNITS, slices, strict=True):
+            if most >= _SLICES or held * _DOCUMENTS > documents:
+                break
+            if held > most:
+                unit, most = shorter, held
+        return unit
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next documents, at most ``limit`` and no more than the rate allows by now."""

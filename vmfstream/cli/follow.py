@@ -13,7 +13,7 @@ import typer
 from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_if, progress
 from vmfstream.cli.diagnosis import MOST_LATE, MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
-from vmfstream.cli.logs import start_logging
+from vmfstream.cli.logs import start_logging, tell
 from vmfstream.cli.options import (
     REGISTRY_VARIABLE,
     Config,
@@ -210,6 +210,7 @@ def replay(
             topics=topics,
             topics_from=topics_from,
             slices=slices or opened.slices,
+            slices_by_times=slices is None and opened.slices_by_times,
             seed=seed,
             living_topics=living_topics,
             threads=threads,
@@ -231,6 +232,8 @@ def replay(
             keep_text=keep_text,
             sample=sample,
         )
+        if settings.slices_by_times and not run_file.exists():
+            tell(f"slices: {settings.slices}, by the times of the documents; --slices chooses another length")
         with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
             with (
                 progress(opened.title, opened.source.total, settings.slices) as (observe, stop),

@@ -117,7 +117,7 @@ SlicesOption = Annotated[
         "-s",
         help="Length of a slice, the step in which topics move: year, quarter, month, week, day, hour, minute, decade "
         "or fortnight, a multiple such as 15min, 6h or '2 weeks', or a number of documents. By default that of the "
-        "corpus, year for a replayed file, day for a source.",
+        "corpus, day for a source, and for a replayed file the longest, from year to minute, that makes 10 slices.",
         rich_help_panel=SLICES,
     ),
 ]

@@ -86,6 +86,8 @@ class RunSettings:
     keep_text : whether it keeps the first 2,000 characters of their texts too.
     model : one of `vmfstream.engine.models.MODELS`.
     rules : settings of the tracker that have no name here, by default those of the program.
+    slices_by_times : whether ``slices`` were chosen by the times of the documents; a run file that was begun before
+        goes on with its own.
     from_file : whether these were read from a file, whose functions and models are not loaded unless they are named
         again.
     """
@@ -120,6 +122,7 @@ class RunSettings:
     keep_text: bool = False
     model: str = "topics"
     rules: TrackerSettings = field(default_factory=TrackerSettings)
+    slices_by_times: bool = field(default=False, compare=False, repr=False)
     from_file: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -392,7 +395,7 @@ _MOST_STORIES = 10_000
 
 log = logging.getLogger(__name__)
 
-_NOT_STORED = {"rules", "from_file"}
+_NOT_STORED = {"rules", "slices_by_times", "from_file"}
 _MAY_DIFFER = {"title", "licence", "source"} | _NOT_STORED
 _CODE = {"tokeniser": "tokeniser", "embed": "sentence model"}
 _RULE = "rule."
@@ -418,6 +421,8 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
         wanted = replace(wanted, documents=old.documents, keep_text=old.keep_text)
     if "tokeniser" not in stored and wanted.language == "english":
         wanted = replace(wanted, language=old.language)
+    if wanted.slices_by_times:
+        wanted = replace(wanted, slices=old.slices)
     if not renamed and wanted.source and old.source and source_name(wanted.source) != source_name(old.source):
         raise InputError(
             f"this run file follows {source_name(old.source)} and cannot go on with {source_name(wanted.source)}; "

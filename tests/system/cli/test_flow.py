@@ -70,6 +70,21 @@ def test_replay_sorts_by_time(run: Run, tmp_path: Path) -> None:
         ]
 
 
+def test_a_replayed_file_gets_slices_that_suit_its_times(run: Run, tmp_path: Path) -> None:
+    rows = [{**row, "time": f"2001-{1 + i // 40:02}-{1 + i % 28:02}"} for i, row in enumerate(lines(400))]
+    path, run_file = write(tmp_path / "in.jsonl", rows[:200]), tmp_path / "a.duckdb"
+    code, _, err = run("replay", path, "-k", 3, "--out", run_file)
+    assert code == 0
+    assert "slices: month, by the times of the documents; --slices chooses another length" in err
+    assert count(run_file, "slice") == 5
+    # of all of it years would be chosen, but what was begun with months goes on with months
+    write(path, rows + [{**row, "id": f"e{i}", "time": f"{2002 + i // 20}-01-01"} for i, row in enumerate(lines(200))])
+    code, _, err = run("replay", path, "-k", 3, "--out", run_file)
+    assert code == 0, err
+    assert "slices: " not in err
+    assert count(run_file, "document") == 600
+
+
 def test_time_going_backwards_is_counted_as_late(run: Run, tmp_path: Path) -> None:
     rows = lines()
     rows[100]["time"] = "1999"

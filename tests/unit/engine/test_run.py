@@ -47,7 +47,9 @@ def test_a_run_file_without_a_setting_means_its_default() -> None:
     assert RunSettings.from_text({"topics": "7", "format": "1", "new in 9.0": "x"}) == RunSettings(topics=7)
 
 
-@pytest.mark.parametrize("name", [f.name for f in fields(RunSettings) if f.name not in ("rules", "from_file")])
+@pytest.mark.parametrize(
+    "name", [f.name for f in fields(RunSettings) if f.name not in ("rules", "slices_by_times", "from_file")]
+)
 def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
     begun = replace(SETTINGS, documents="all") if name in ("keep_text", "smoothed_stories") else SETTINGS
     was = getattr(begun, name)
@@ -61,6 +63,12 @@ def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
         return
     with pytest.raises(InputError, match=f"begun with {name} = "):
         agree(other, begun.as_text())
+
+
+def test_slices_that_were_chosen_by_times_give_way_to_those_of_a_run_file() -> None:
+    assert agree(replace(SETTINGS, slices="week", slices_by_times=True), SETTINGS.as_text()) == SETTINGS
+    with pytest.raises(InputError, match="begun with slices = "):
+        agree(replace(SETTINGS, slices="week"), SETTINGS.as_text())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import gzip
 import json
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,33 @@ def test_missing_files_folders_and_columns_are_named(tmp_path: Path) -> None:
         SortedFileSource(path, codec=FieldCodec(time="when"))
     with pytest.raises(InputError, match="rate must be a positive number"):
         SortedFileSource(path, rate=0)
+
+
+@pytest.mark.parametrize(
+    ("many", "days", "unit"),
+    [
+        (9_000, 365 * 31, "year"),
+        (600, 365, "month"),
+        (600, 365 * 3, "quarter"),
+        (100, 150, "month"),  # weeks would hold 5 documents each
+        (600, 25, "day"),
+        (3_000, 1, "hour"),
+        (3_000, 0.1, "minute"),
+        (240, 0.1, "hour"),
+        (10, 365 * 31, "year"),
+    ],
+)
+def test_slices_follow_from_the_times(tmp_path: Path, many: int, days: float, unit: str) -> None:
+    begin, step = datetime(1990, 1, 1, tzinfo=UTC), timedelta(days=days) / many
+    rows = [{"time": (begin + at * step).isoformat(), "text": "wheat"} for at in range(many)]
+    rows.append({"time": "never", "text": "comets"})
+    with closing(SortedFileSource(write(tmp_path, ".jsonl", rows))) as source:
+        assert source.usual_slices() == unit
+
+
+@pytest.mark.parametrize(("form", "unit"), [("%Y", "year"), ("%Y-%m", "month"), ("%Y-%m-%d", "month")])
+def test_slices_are_not_shorter_than_times_are_told(tmp_path: Path, form: str, unit: str) -> None:
+    begin = datetime(2001, 1, 1, tzinfo=UTC)
+    rows = [{"time": (begin + timedelta(days=at)).strftime(form), "text": "wheat"} for at in range(300)]
+    with closing(SortedFileSource(write(tmp_path, ".jsonl", rows))) as source:
+        assert source.usual_slices() == unit
