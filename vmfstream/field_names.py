@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 TIME_NAMES = (
     *("time", "timestamp", "date", "published", "created_at", "year"),
     *("datetime", "created", "published_at", "publish_date", "pub_date", "created_utc", "creation_date"),
+    *("datum", "fecha"),
 )
-TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description", "full_text", "tweet")
+TEXT_NAMES = (
+    *("text", "body", "content", "abstract", "summary", "message", "description", "full_text", "tweet"),
+    *("inhalt", "texte", "texto"),
+)
 ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
-TITLE_NAMES = ("title", "headline", "subject", "name", "headline_text")
-"""In this order: the first that there is counts."""
+TITLE_NAMES = ("title", "headline", "subject", "name", "headline_text", "titel", "titre", "título")
+"""In this order: the first that there is counts. English names are first; then German, French and Spanish ones."""
 
 _LISTED = 6  # names that a message lists
 

@@ -51,15 +51,32 @@ def test_takes_the_usual_fields() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["time", "timestamp", "date", "published", "year", "Date", "publishedAt", "created", "pubDate", "Creation Date"],
+    [
+        "time",
+        "timestamp",
+        "date",
+        "published",
+        "year",
+        "Date",
+        "publishedAt",
+        "created",
+        "pubDate",
+        "Creation Date",
+        "Datum",
+    ],
 )
 def test_finds_the_time(name: str) -> None:
     assert accept({name: "2020", "text": "a"}).time.year == 2020
 
 
-@pytest.mark.parametrize("name", ["text", "body", "content", "abstract", "Text", "full_text", "fullText"])
+@pytest.mark.parametrize("name", ["text", "body", "content", "abstract", "Text", "full_text", "fullText", "Texto"])
 def test_finds_the_text(name: str) -> None:
     assert accept({"time": "2020", name: "a"}).text == "a"
+
+
+@pytest.mark.parametrize("name", ["title", "headline", "Titel", "TÍTULO"])
+def test_finds_the_title(name: str) -> None:
+    assert accept({"time": "2020", "text": "a", name: "b"}).title == "b"
 
 
 @pytest.mark.parametrize("name", ["id", "_id", "key", "url"])
