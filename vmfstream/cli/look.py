@@ -67,8 +67,8 @@ def export(
         Path | None,
         typer.Argument(
             metavar="PAGE",
-            help="File to write: .html, .pdf to print (extra: stills), or with --still the picture, by default named "
-            "after its view.",
+            help="File to write: .html, .pdf to print (extra: stills), or with --still the picture. By default named "
+            "after the run file, a picture after its view.",
             show_default=False,
         ),
     ] = None,
@@ -114,16 +114,15 @@ def export(
     one view as a picture.
 
     \b
-    vmfstream export run.duckdb run.html
-    vmfstream export run.duckdb run.pdf --paper letter
+    vmfstream export run.duckdb
+    vmfstream export run.duckdb print.pdf --paper letter
     vmfstream export run.duckdb --still river --format pdf --width 170mm
     vmfstream export run.duckdb drift.svg --still words --topic 3
     """
     if still is None:
-        if page is None:
-            raise InputError("expected the file to write: vmfstream export RUN_FILE PAGE.html")
         if format not in (None, "html", "pdf"):
             raise InputError(f"--format: expected html or pdf, or --still VIEW with {format!r}")
+        page = page or Path(f"{run_file.stem}.{format or 'html'}")
         ending = page.suffix.lstrip(".").lower()
         if format is None and ending not in ("html", "htm", "pdf"):
             raise InputError(

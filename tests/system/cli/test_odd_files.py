@@ -58,6 +58,16 @@ def test_a_page_is_not_written_under_the_name_of_a_picture(run: Run, run_file: P
     assert run("export", run_file, tmp_path / "page", "--format", "html")[0] == 0
 
 
+def test_a_page_is_named_after_its_run_file(
+    run: Run, run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here := tmp_path / "here").mkdir()
+    monkeypatch.chdir(here)
+    code, out, _ = run("export", run_file)
+    assert (code, f"page: {here / run_file.stem}.html" in out) == (0, True)
+    assert [one.name for one in here.iterdir()] == [f"{run_file.stem}.html"]
+
+
 def test_a_page_shows_a_run_whose_first_document_has_a_wrong_time(run: Run, tmp_path: Path) -> None:
     dates = [f"2020-{1 + at // 30:02d}-{1 + at % 28:02d}" for at in range(120)]
     given = table(tmp_path / "far.csv", [(date, fruit(at)) for at, date in enumerate(["0001-01-01", *dates])])

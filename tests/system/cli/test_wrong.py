@@ -89,7 +89,6 @@ def test_vectors_with_holes_are_rejected(run: Run, tmp_path: Path) -> None:
             ("replay", "planted", "--encoding", "cp1252", "--time", "t"),
             "--time and --encoding: expected a file",
         ),
-        (("export", "good.jsonl"), "PAGE.html"),
         (("export", "good.jsonl", "p.html", "--format", "svg"), "expected html or pdf, or --still"),
         (("export", "good.jsonl", "--still", "river", "--format", "gif"), "expected svg, pdf, png"),
         (("export", "good.jsonl", "--still", "river", "--width", "3mm"), "60 to 1200 mm"),
