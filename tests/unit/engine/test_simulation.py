@@ -122,6 +122,7 @@ def simulated(seed: int) -> Counter[str]:
     wanted, store, happened = undisturbed(number), Store(), Counter[str]()
     for life in range(4):
         world = World(rng.randrange(2**32), faults, rng.randint(1, 4))
+        happened["clusters"] += 1
         dies = life < 3 and rng.random() < 0.5
         store.left, store.keeps = rng.randint(1, 4) if dies else 0, rng.random() < 0.5
         with (
