@@ -58,6 +58,7 @@ class Recovered:
 def open_replay(
     name: str,
     *,
+    slices: str | None = None,
     time: str | None = None,
     text: str | None = None,
     id: str | None = None,
@@ -70,6 +71,7 @@ def open_replay(
     Parameters
     ----------
     name : of the corpus, or the path.
+    slices : length of slices; by default that of the corpus, or of a file what suits its times.
     time, text, id, title : columns of a file that are not found by their usual names.
     time_format : how its times are written, see `vmfstream.connectors.codecs.FieldCodec`.
     **options : of files: ``delimiter``, ``encoding``, ``numbered``.
@@ -83,16 +85,18 @@ def open_replay(
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
         codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
         source = SortedFileSource(path, codec=codec, **options)
-        return Replay(source, FieldCodec(), printable(path.stem), "", source.usual_slices(), slices_by_times=True)
+        length = slices or source.usual_slices()
+        return Replay(source, FieldCodec(), printable(path.stem), "", length, slices_by_times=slices is None)
     fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
     fields |= {option: value for option, value in options.items() if option != "numbered"}
     refused = [f"--{field.replace('_', '-')}" for field, value in fields.items() if value is not None]
     if refused:
         raise InputError(f"{' and '.join(refused)}: expected a file with it, {name} is a corpus with known fields")
     if name == PLANTED:
-        return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", "month")
+        return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", slices or "month")
     corpus = get(name)
-    return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, corpus.slices, corpus.stop_words)
+    length = slices or corpus.slices
+    return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, length, corpus.stop_words)
 
 
 def compressed_size(replay: Replay) -> int:

@@ -201,7 +201,7 @@ def replay(
     if not evaluate:
         check_outputs({"--out": run_file, "--html": html})
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
-    opened = open_replay(corpus, **named, **file_options(slices, encoding, delimiter))
+    opened = open_replay(corpus, slices=slices, **named, **file_options(slices, encoding, delimiter))
     with closing(opened.source):
         settings = settings_of(
             title=page_title or opened.title,
@@ -209,8 +209,8 @@ def replay(
             licence=opened.licence,
             topics=topics,
             topics_from=topics_from,
-            slices=slices or opened.slices,
-            slices_by_times=slices is None and opened.slices_by_times,
+            slices=opened.slices,
+            slices_by_times=opened.slices_by_times,
             seed=seed,
             living_topics=living_topics,
             threads=threads,

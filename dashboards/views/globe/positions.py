@@ -81,8 +81,9 @@ def targets(degrees: Doubles) -> Doubles:
     upper = np.triu_indices(len(degrees), 1)
     out = np.zeros_like(degrees)
     if upper[0].size:
-        pairs = degrees[upper]
-        below, until = (np.searchsorted(np.sort(pairs), pairs, side) for side in ("left", "right"))
+        pairs, ordered = degrees[upper], np.sort(degrees[upper])
+        # mean ranks, as of scipy.stats.rankdata, which takes longer to load than a layout
+        below, until = (np.searchsorted(ordered, pairs, side) for side in ("left", "right"))
         out[upper] = np.arccos(1.0 - (below + until) / upper[0].size)
     return out + out.T
 
