@@ -25,7 +25,8 @@ test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproj
 	touch .venv-lowest/.installed .venv-lowest/.installed-test
 	$(MAKE) test VENV=.venv-lowest
 
-test-all: $(VENV)/.installed-test chromium  ## everything that must hold: also programs, browser, Kafka, real data
+test-all:  ## everything that must hold: also programs, browser, Kafka, real data
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.installed-test chromium
 	@# beside the types, the demo compiles what the test processes and their programs would compile again each
 	$(MAKE) --no-print-directory -j2 lint lint-js demo
 	@# two processes more than cores, since tests of brokers and browsers often wait; each kind stays in one of them
