@@ -110,7 +110,9 @@ def proposed(i: int, j: int, limit: float, groups: Groups, content: Content, lev
     if limit >= -height:  # the probability of the halves can but lessen it
         return Proposal(height, halves, nothing, nothing)
     token, cluster = _tokens_of(i, j, groups, content)
-    second = (content.l[token] == b).astype(np.int64)
+    second = np.zeros(len(token), np.int64)
+    for t in range(len(token)):
+        second[t] = content.l[token[t]] == b
     again, level = _no_halves(groups, content), 0.5 * levels[SPREAD] * (share[a] + share[b])
     log_p = _allot(token, cluster, second, drawn, limit + height, again, level, content, rng)
     return Proposal(height - log_p, halves, token, second)
@@ -126,8 +128,13 @@ def _no_halves(groups: Groups, content: Content) -> Halves:
 @njit(cache=True)
 def _halves_of(a: int, b: int, groups: Groups, content: Content) -> Halves:
     halves = _no_halves(groups, content)
-    for h, m in enumerate((a, b)):
-        halves.of[:, h], halves.sums[:, h], halves.size[h] = groups.of[:, m], content.sums[:, m], content.tokens[m]
+    for h in range(2):
+        m = b if h else a
+        for k in range(len(halves.of)):
+            halves.of[k, h] = groups.of[k, m]
+        for row in range(len(halves.sums)):
+            halves.sums[row, h] = content.sums[row, m]
+        halves.size[h] = content.tokens[m]
         halves.square[h], halves.cross[h], halves.norm[h] = content.square[m], content.cross[m], content.norm[m]
         halves.share[h] = content.share[m]
     return halves
@@ -239,7 +246,7 @@ def _log_odds(i: int, content: Content, halves: Halves, joined: Vector) -> float
 
     ``joined`` becomes |S + x|^2 of both halves.
     """
-    joined[:] = halves.square
+    joined[0], joined[1] = halves.square[0], halves.square[1]
     for row in range(content.vectors.shape[1]):
         x = content.vectors[i, row]
         for h in range(2):
@@ -261,7 +268,8 @@ def _add(i: int, k: int, h: int, content: Content, halves: Halves, joined: Vecto
     """Let vector i, of a group of cluster k, join half h."""
     halves.of[k, h] += 1.0
     halves.size[h] += 1.0
-    halves.sums[:, h] += content.vectors[i]
+    for row in range(len(halves.sums)):
+        halves.sums[row, h] += content.vectors[i, row]
     halves.square[h] = joined[h]
     halves.cross[h] += content.own[i]
     halves.norm[h] = _norm(halves.square[h], halves.cross[h], content)
@@ -320,12 +328,16 @@ def _vectors_parted(halves: Halves, content: Content) -> float:
 
 @njit(cache=True)
 def _join(a: int, b: int, proposal: Proposal, groups: Groups, content: Content) -> None:
-    content.l[proposal.token] = a
+    for t in proposal.token:
+        content.l[t] = a
     halves, none = proposal.halves, _no_halves(groups, content)
-    for both in (halves.of, halves.sums):
-        both[:, 0] += both[:, 1]
-    for both in (halves.size, halves.cross, halves.share):
-        both[0] += both[1]
+    for k in range(len(halves.of)):
+        halves.of[k, 0] += halves.of[k, 1]
+    for row in range(len(halves.sums)):
+        halves.sums[row, 0] += halves.sums[row, 1]
+    halves.size[0] += halves.size[1]
+    halves.cross[0] += halves.cross[1]
+    halves.share[0] += halves.share[1]
     first: Any = np.int64(0)  # not a literal, for which `_write` would be compiled anew
     _write(a, halves, first, groups, content)
     _write(b, none, first, groups, content)
@@ -333,18 +345,25 @@ def _join(a: int, b: int, proposal: Proposal, groups: Groups, content: Content) 
 
 @njit(cache=True)
 def _part(a: int, free: int, proposal: Proposal, groups: Groups, content: Content) -> None:
-    content.l[proposal.token[proposal.second == 1]] = free
-    for h, m in enumerate((a, free)):
-        _write(m, proposal.halves, h, groups, content)
+    for t in range(len(proposal.token)):
+        if proposal.second[t]:
+            content.l[proposal.token[t]] = free
+    for h in range(2):
+        _write(free if h else a, proposal.halves, h, groups, content)
 
 
 @njit(cache=True)
 def _write(m: int, halves: Halves, h: int, groups: Groups, content: Content) -> None:
     """Let topic m have the sums of half h."""
-    groups.of[:, m], content.sums[:, m], content.tokens[m] = halves.of[:, h], halves.sums[:, h], halves.size[h]
-    content.share[m] = halves.share[h]
+    square = 0.0
+    for k in range(len(halves.of)):
+        groups.of[k, m] = halves.of[k, h]
+    for row in range(len(halves.sums)):
+        content.sums[row, m] = halves.sums[row, h]
+        square += halves.sums[row, h] ** 2
+    content.tokens[m], content.share[m] = halves.size[h], halves.share[h]
     if content.kind == WORD:
         content.norm[m] = 1.0 / (content.law[1] + content.tokens[m])
         return
-    content.square[m], content.cross[m] = (halves.sums[:, h] ** 2).sum(), halves.cross[h]
+    content.square[m], content.cross[m] = square, halves.cross[h]
     content.norm[m] = _norm(content.square[m], content.cross[m], content)
