@@ -13,7 +13,8 @@ References
 Dahl 2003, An improved merge-split sampler for conjugate Dirichlet process mixture models; Wang and Blei 2012, A
 split-merge MCMC algorithm for the hierarchical Dirichlet process.
 
-``groups``, ``content``, ``levels`` and ``rng`` are those of `vmfstream.bayes.multilevel.group_updates`.
+``groups``, ``content``, ``levels`` and ``rng`` are those of `vmfstream.bayes.multilevel.group_updates`. Sums are copied
+in loops: numba takes twice as long to compile expressions over arrays.
 """
 
 from __future__ import annotations
