@@ -126,36 +126,33 @@ class KafkaPublisher:
                 consumer.close(autocommit=False)
         return 0 if found is None or found.offset < 0 else int(found.metadata)
 
-    def send(self, epoch: int, messages: Iterable[OutgoingMessage]) -> int:
+    def send(
+        self, epoch: int, messages: Iterable[OutgoingMessage], rest: Callable[[], Iterable[OutgoingMessage]] = tuple
+    ) -> int:
         """Send the messages of an epoch, all or none; return how many there were.
 
-        Topics that have got the epoch already are left out.
+        Topics that have got the epoch already are left out. ``rest`` is called when the messages are sent and none
+        counts yet, and returns further ones; if it raises an error none counts.
         """
         if self._repeated:
             with suppress(KafkaError):
                 self.close()
             self._open()
         began, closed = time.monotonic(), self._closed_rate()
-        first, marks = self._address.topics[0], self._marks()
+        marks = self._marks()
         counts = dict.fromkeys([topic for topic, mark in marks.items() if mark < epoch], 0)
         with explain_errors(self._address, self._options):
             self._producer.begin_transaction()
             try:
-                bounded = _BoundedSender(self._producer, first, self._deadlines.step)
-                partitions = {topic: len(self._producer.partitions_for(topic)) for topic in counts}
-                for message in messages:
-                    topic = message.topic or first
-                    if topic in counts:
-                        value, headers = _shortened(message)
-                        at = message.partition
-                        partition = None if at is None else at % partitions[topic]
-                        bounded.send(value, topic, key=message.key, headers=headers, partition=partition)
-                        counts[topic] += 1
-                bounded.wait()
+                self._send_all(messages, counts)
                 for topic in counts:
                     offsets = {TopicPartition(topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
                     send_offsets = self._producer.send_offsets_to_transaction
                     _call_within(self._deadlines.step, send_offsets, offsets, self._groups[topic])
+                paused = time.monotonic()
+                further = rest()
+                began += time.monotonic() - paused
+                self._send_all(further, counts)
                 _call_within(self._deadlines.step, self._producer.commit_transaction)
             except BaseException:
                 self._abandon()
@@ -166,6 +163,21 @@ class KafkaPublisher:
         slow = time.monotonic() - began > self._deadlines.request_ms / 1000
         self._repeated = slow or self._closed_rate() > closed
         return sum(counts.values())
+
+    def _send_all(self, messages: Iterable[OutgoingMessage], counts: dict[str, int]) -> None:
+        """Send messages to the topics of ``counts``, and count them there."""
+        first = self._address.topics[0]
+        bounded = _BoundedSender(self._producer, first, self._deadlines.step)
+        partitions = {topic: len(self._producer.partitions_for(topic)) for topic in counts}
+        for message in messages:
+            topic = message.topic or first
+            if topic in counts:
+                value, headers = _shortened(message)
+                at = message.partition
+                partition = None if at is None else at % partitions[topic]
+                bounded.send(value, topic, key=message.key, headers=headers, partition=partition)
+                counts[topic] += 1
+        bounded.wait()
 
     def _closed_rate(self) -> float:
         """Return how often connections were closed of late; it rises when one is, and falls slowly."""

@@ -7,9 +7,10 @@ learning; a process has a core of its own for them.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -52,17 +53,17 @@ class PublishingProcess:
         self._tell("delivered")
         return self._answer()
 
-    def send(self, epoch: int, messages: Iterable[OutgoingMessage]) -> int:
-        """Send the messages of an epoch, all or none; return how many there were."""
+    def send(
+        self, epoch: int, messages: Iterable[OutgoingMessage], rest: Callable[[], Iterable[OutgoingMessage]] = tuple
+    ) -> int:
+        """Do as `KafkaPublisher.send`; ``rest`` is called in this process, as soon as all before is passed on."""
         self._tell(epoch)
-        left = iter(messages)
         try:
-            while some := list(islice(left, _CHUNK)):
-                self._tell(some)
+            self._pass_on(messages)
+            self._pass_on(rest())
         except BaseException:
             self.close()
             raise
-        self._tell(None)
         return self._answer()
 
     def close(self) -> None:
@@ -72,6 +73,12 @@ class PublishingProcess:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+
+    def _pass_on(self, messages: Iterable[OutgoingMessage]) -> None:
+        left = iter(messages)
+        while some := list(islice(left, _CHUNK)):
+            self._tell(some)
+        self._tell(None)
 
     def _tell(self, what: Any) -> None:
         try:
@@ -99,7 +106,10 @@ def _serve(pipe: Connection, *how: Any) -> None:
         with suppress(EOFError):
             while True:
                 asked = pipe.recv()
-                pipe.send(publisher.delivered() if asked == "delivered" else publisher.send(asked, _messages(pipe)))
+                if asked == "delivered":
+                    pipe.send(publisher.delivered())
+                else:
+                    pipe.send(publisher.send(asked, _messages(pipe), partial(_awaited, pipe)))
         publisher.close()
     except Exception as error:
         with suppress(OSError):  # nobody wants to know
@@ -107,6 +117,12 @@ def _serve(pipe: Connection, *how: Any) -> None:
 
 
 def _messages(pipe: Connection) -> Iterator[OutgoingMessage]:
-    """Yield the messages of an epoch; an end in between is an EOFError."""
+    """Yield messages up to the next end; an end of the pipe in between is an EOFError."""
     while (some := pipe.recv()) is not None:
         yield from some
+
+
+def _awaited(pipe: Connection) -> Iterable[OutgoingMessage]:
+    """Do as `_messages` once there is something to tell."""
+    some = pipe.recv()
+    return () if some is None else chain(some, _messages(pipe))

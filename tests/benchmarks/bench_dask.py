@@ -207,7 +207,7 @@ def measured(size: tuple[int, int], documents: int, epochs: int, executor: Any) 
         source.documents += documents
         weighed.up = weighed.down = 0.0
         began, (work, driver) = time.perf_counter(), used(weighed)
-        epoch = batches.next_epoch(state, lambda _: None, lambda: False)
+        epoch = batches.next_epoch(state, lambda _: None, lambda: False, lambda: True)
         seconds, (worked, drove) = time.perf_counter() - began, used(weighed)
         assert epoch.documents == documents
         seen.append(

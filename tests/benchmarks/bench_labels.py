@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def used(process: int) -> dict[str, float]:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     waited = 0
     for task in Path(f"/proc/{process}/task").iterdir():
-        waited += int((task / "schedstat").read_text().split()[1])
+        with suppress(FileNotFoundError):  # a thread that has just ended
+            waited += int((task / "schedstat").read_text().split()[1])
     own = {"ran": (int(fields[11]) + int(fields[12])) * TICK, "waited": waited / 1e9}
     return {name: sum(one[name] for one in (own, *map(used, children(process)))) for name in own}
 

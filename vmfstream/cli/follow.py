@@ -499,7 +499,7 @@ def run(
                 engine = follow(
                     opened,
                     codec,
-                    RunFile(run_file, sent=lambda: latency.epoch),
+                    RunFile(run_file, sent=lambda: latency.epoch, writing=notify.writing),
                     settings,
                     linger=linger,
                     observe=notify,

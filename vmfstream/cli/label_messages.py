@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,9 @@ import orjson
 
 from vmfstream.clock import now
 from vmfstream.engine.observers.latency import Latency
+from vmfstream.records import Commit, DocumentRows
+from vmfstream.runfile.queries.base import kept
+from vmfstream.runfile.queries.documents import OutboxFrame
 from vmfstream.text.top_words import topic_name
 
 if TYPE_CHECKING:
@@ -61,6 +64,8 @@ class LabelMessages:
         self._latency, self._recent, self._began = latency, recent, now()
         self._reader: MessageReader | None = None
         self._written: list[int] = []
+        self._names = _Names(-1, 0, {})
+        self._renamed = 0  # the last epoch that may have changed names
 
     def __call__(self, reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
         """Yield the messages of every epoch after the first number, up to the second, by epoch."""
@@ -71,21 +76,25 @@ class LabelMessages:
             names = {index: reader.newest_names(index - 1) | given for index in set(found.slice.tolist())}
         if not len(found.epoch):
             return
-        by_words = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
-        probability, novelty = (np.round(one.astype(np.float64), 4) for one in (found.probability, found.novelty))
-        columns = (found.slice, found.part, found.offset, found.topic, found.words, probability, found.story, novelty)
+        newest = int(found.slice[-1])
+        self._names = _Names(newest, upto, names[newest])
         epochs, firsts = np.unique(found.epoch, return_index=True)
         for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
-            labels: dict[str, dict[int, Label]] = {part: {} for part in set(found.part[low:high].tolist())}
-            rows = zip(*(column[low:high].tolist() for column in columns), strict=True)
-            for index, part, offset, topic, words, sure, story, new in rows:
-                in_story = story if story >= 0 else None
-                if topic >= 0:
-                    label = Label(topic, names[index].get(topic) or by_words.get(words), sure, in_story, new)
-                else:
-                    label = Label(None, None, None, in_story, None)
-                labels[part][offset] = label
-            yield epoch, _LabelsOfEpoch(self, labels)
+            yield epoch, _Labelled(self, kept(found, np.arange(low, high)), names)
+
+    def ahead(self, commits: Sequence[Commit]) -> _Labelled | None:
+        """Return the messages of epochs that are being written; None if the names of their topics have to be read.
+
+        Names change at the ends of slices, by decisions, and when a namer answers.
+        """
+        if any(one.decisions or one.undone or one.given_names for one in commits):
+            self._renamed = commits[-1].epoch.epoch
+            return None
+        names = self._names
+        others = any(one.epoch.slice.index != names.slice for one in commits)
+        if names.read < self._renamed or others or all(one.labels is None for one in commits):
+            return None
+        return _Labelled(self, outbox_of(commits), {names.slice: names.names})
 
     def sent(self, epoch: int) -> None:
         """Note that the messages up to an epoch were sent and committed."""
@@ -134,17 +143,67 @@ class LabelMessages:
             yield from self._reader.read_all(missing)
 
 
-class _LabelsOfEpoch:
-    """The messages of an epoch, made when they are asked for."""
+class _Names(NamedTuple):
+    """The names of topics in a slice, as they were read when an epoch was the last one."""
 
-    def __init__(self, maker: LabelMessages, labels: dict[str, dict[int, Label]]) -> None:
-        self._maker, self._labels = maker, labels
+    slice: int
+    read: int
+    names: Mapping[int, str]
+
+
+class _Labelled:
+    """Messages of documents, made when they are asked for; ``names`` are those of topics, by slice."""
+
+    def __init__(self, maker: LabelMessages, found: OutboxFrame, names: Mapping[int, Mapping[int, str]]) -> None:
+        self._maker, self._found, self._names = maker, found, names
 
     def __length_hint__(self) -> int:
-        return sum(map(len, self._labels.values()))
+        return len(self._found.epoch)
 
     def __iter__(self) -> Iterator[Any]:
-        return self._maker.made(self._labels)
+        return self._maker.made(_labels(self._found, self._names))
+
+
+def outbox_of(commits: Sequence[Commit]) -> OutboxFrame:
+    """Return what `Reader.outbox` finds of these commits, which have labels, once they are written."""
+    rows = DocumentRows.joined([one.labels for one in commits if one.labels is not None])
+    sizes = [0 if one.labels is None else len(one.labels) for one in commits]
+    words: list[str | None] = []
+    for one in commits:
+        topics = one.epoch.topics
+        known: dict[int, str] = {}
+        if topics is not None:
+            texts = (" ".join(word for word, _ in some) for some in topics.words)
+            known = dict(zip(topics.topic.tolist(), texts, strict=True))
+        words += [] if one.labels is None else map(known.get, one.labels.topic.tolist())
+    return OutboxFrame(
+        epoch=np.repeat([one.epoch.epoch for one in commits], sizes),
+        slice=np.repeat([one.epoch.slice.index for one in commits], sizes),
+        part=np.array(rows.part, np.object_),
+        offset=np.asarray(rows.offset),
+        topic=rows.topic,
+        probability=rows.probability.astype(np.float64),
+        story=rows.story,
+        novelty=rows.novelty.astype(np.float64),
+        words=np.array(words, np.object_),
+    )
+
+
+def _labels(found: OutboxFrame, names: Mapping[int, Mapping[int, str]]) -> dict[str, dict[int, Label]]:
+    """Return labels by part and offset; ``names`` are those of topics, by slice."""
+    by_words = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
+    probability, novelty = (np.round(one.astype(np.float64), 4) for one in (found.probability, found.novelty))
+    columns = (found.slice, found.part, found.offset, found.topic, found.words, probability, found.story, novelty)
+    labels: dict[str, dict[int, Label]] = {part: {} for part in set(found.part.tolist())}
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for index, part, offset, topic, words, sure, story, new in rows:
+        in_story = story if story >= 0 else None
+        if topic >= 0:
+            label = Label(topic, names[index].get(topic) or by_words.get(words), sure, in_story, new)
+        else:
+            label = Label(None, None, None, in_story, None)
+        labels[part][offset] = label
+    return labels
 
 
 def _headers(label: Label, part: str, offset: int, *, gone: bool) -> list[tuple[str, bytes]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vmfstream.cli.diagnosis import Check
 from vmfstream.engine.loop.settings import Observer, Progress
 from vmfstream.errors import InputError, VmfstreamError
-from vmfstream.records import Rejected
+from vmfstream.records import Commit, Rejected
 
 if TYPE_CHECKING:
     from vmfstream.connectors.codecs import FieldCodec
@@ -44,7 +44,7 @@ def observers(
     metrics_port: int | None = None,
     metrics_address: str = "127.0.0.1",
     silence: Callable[[], float] = lambda: 0.0,
-) -> Iterator[Observer]:
+) -> Iterator[Observers]:
     """Yield one observer of an engine that calls all observers asked for; deliver what is left at the end.
 
     What goes to one cluster is one transaction for each commit. ``latency`` counts labels, and ``recent`` has messages
@@ -69,18 +69,36 @@ def observers(
             watching.append(exposition)
         for delivery in deliveries:
             stack.callback(delivery.close)
-        last = 0
+        yield Observers(watching, deliveries)
 
-        def report(now: Progress) -> None:
-            nonlocal last
-            for one in watching:
-                one(now)
-            if now.epoch != last:
-                last = now.epoch
-                for delivery in deliveries:
-                    delivery(last)
 
-        yield report
+class Observers:
+    """Calls ``watching`` with the progress of a run, and lets ``deliveries`` send what its epochs have to send."""
+
+    def __init__(
+        self, watching: Sequence[Callable[[Progress], Any]], deliveries: Sequence[Delivery | InThread]
+    ) -> None:
+        self._watching, self._deliveries, self._last = watching, deliveries, 0
+
+    def __call__(self, now: Progress) -> None:
+        """Tell the progress to all; have sent what was committed since the last call."""
+        for one in self._watching:
+            one(now)
+        if now.epoch != self._last:
+            self._last = now.epoch
+            for delivery in self._deliveries:
+                delivery(self._last)
+
+    @contextmanager
+    def writing(self, commits: Sequence[Commit]) -> Iterator[None]:
+        """Have sent what can be sent of ``commits`` while they are written inside."""
+        from vmfstream.engine.observers.delivery import InThread
+
+        with ExitStack() as stack:
+            for one in self._deliveries:
+                if isinstance(one, InThread):
+                    stack.enter_context(one.writing(commits))
+            yield
 
 
 def _deliveries(
@@ -135,7 +153,9 @@ def _deliveries(
 
         messages = together([of_output for _, of_output in some])
         if made is not None and labelled:
-            yield InThread(Delivery(run_file, messages, opened, sent=made.sent), made.close)
+            others = together([of_output for _, of_output in some if of_output is not made])
+            delivery = Delivery(run_file, messages, opened, sent=made.sent, others=others)
+            yield InThread(delivery, made.ahead, made.close)
         else:
             yield Delivery(run_file, messages, opened)
 

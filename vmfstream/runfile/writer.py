@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +43,8 @@ class RunFile:
         Seconds to wait for a file that another process holds.
     sent : callable, optional
         Returns the last epoch whose labels were sent: these are deleted with the next commit.
+    writing : callable, optional
+        Returns a context in which commits are written, so that their labels can be sent meanwhile.
 
     Raises
     ------
@@ -54,10 +56,16 @@ class RunFile:
         If another process did not release the file in time, or is writing a file of an older format.
     """
 
-    def __init__(self, path: str | Path, timeout: float = 30.0, sent: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        timeout: float = 30.0,
+        sent: Callable[[], int] | None = None,
+        writing: Callable[[Sequence[Commit]], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
         self.path = Path(path).expanduser().resolve()
         self.timeout = timeout
-        self._sent, self._dropped = sent, 0
+        self._sent, self._writing, self._dropped = sent, writing, 0
         self._closed = False
         self._stored = time.perf_counter()  # when seconds were stored last
         self._unstored = 0.0  # what the last commit took after that
@@ -148,6 +156,10 @@ class RunFile:
             raise InputError(f"the run file {self.path} is closed")
         if not self.path.exists():
             raise InputError(f"the run file {self.path} is gone: somebody moved or deleted it during the run")
+        with self._writing(commits):
+            self._write(commits)
+
+    def _write(self, commits: Sequence[Commit]) -> None:
         began = time.perf_counter()
         # all work that needs no file comes first, since others cannot open it meanwhile
         combined = coalesce(commits)

@@ -25,6 +25,7 @@ from vmfstream.cli.label_messages import LabelMessages
 from vmfstream.connectors.kafka.options import ClientOptions, parse_address
 from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage
 from vmfstream.engine.observers.latency import Latency
+from vmfstream.runfile.queries.documents import OutboxFrame
 
 pytestmark = pytest.mark.broker
 
@@ -182,7 +183,7 @@ def test_messages_that_are_gone_hold_up_nothing(topics: Topics) -> None:
     topic.forget(0, 2)
     columns = {"epoch": [1] * 3, "part": [f"{topic.name}:0"] * 3, "offset": [0, 1, 2], "topic": [1, -1, 1]}
     columns |= {"slice": [0] * 3, "probability": [0.75, 0.0, 1.0], "story": [4, 5, -1], "novelty": [-0.5, 0.0, 0.25]}
-    rows = SimpleNamespace(**{name: np.array(column) for name, column in columns.items()}, words=np.array(["a b"] * 3))
+    rows = OutboxFrame(**{name: np.array(column) for name, column in columns.items()}, words=np.array(["a b"] * 3))
     answers = {"outbox": lambda after, upto: rows, "topic_names": lambda: {1: "Brexit"}}
     reader: Any = SimpleNamespace(**answers, newest_names=lambda upto: {}, at_once=nullcontext)
     made = LabelMessages(parse_address(topic.url), ClientOptions(), labels.name, "headers", Latency())

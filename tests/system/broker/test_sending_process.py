@@ -50,6 +50,28 @@ def test_epochs_are_sent_once_each(broker: Broker, topics: Topics) -> None:
     assert [int(one.value) for one in topic.read()] == [*range(1200)]
 
 
+def test_messages_count_once_the_rest_is_there(broker: Broker, topics: Topics) -> None:
+    topic = topics(1)
+    address = parse_address(topic.url)
+
+    def rest() -> list[OutgoingMessage]:
+        assert topic.read() == []  # of 700 all are on their way
+        return some(3)
+
+    def broken() -> list[OutgoingMessage]:
+        raise InputError("the run file is locked")
+
+    with closing(sending(address)) as sender:
+        assert sender.send(1, some(700), rest) == 703
+        with pytest.raises(InputError, match="the run file is locked"):
+            sender.send(2, some(700), broken)
+    assert has_ended(sender._process)
+    with closing(sending(address)) as again:
+        assert again.delivered() == 1
+        assert again.send(2, some(2)) == 2
+    assert [int(one.value) for one in topic.read()] == [*range(700), *range(3), *range(2)]
+
+
 def test_a_process_that_has_ended_is_an_error(broker: Broker, topics: Topics) -> None:
     topic = topics(1)
     address = parse_address(topic.url)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.unit.engine.documents import years
+from tests.unit.runfile import records
+from tests.waiting import PATIENCE, wait_until
+from vmfstream.cli.label_messages import outbox_of
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.observers.delivery import Delivery, InThread, closed_slices, rejected_messages, together
 from vmfstream.engine.run import RunSettings, follow
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, StoreLocked
+from vmfstream.records import Commit, Rejected
 from vmfstream.runfile.queries import DocumentChoice, Reader
+from vmfstream.runfile.queries.documents import OutboxFrame
 from vmfstream.runfile.writer import RunFile
 
 
@@ -25,17 +34,19 @@ class Box:
     def __init__(self, run: str, kept: dict[int, list[Any]]) -> None:
         self.run, self.kept = run, kept
         self.fails = 0
+        self.under_way: list[Any] = []
         self.closed = False
 
     def delivered(self) -> int:
         return max(self.kept, default=0)
 
-    def send(self, epoch: int, messages: Iterable[Any]) -> int:
+    def send(self, epoch: int, messages: Iterable[Any], rest: Callable[[], Iterable[Any]] = tuple) -> int:
         if self.fails:
             self.fails -= 1
             raise InputError("nobody answers")
         assert epoch not in self.kept
-        self.kept[epoch] = list(messages)
+        self.under_way = list(messages)
+        self.kept[epoch] = [*self.under_way, *rest()]
         return len(self.kept[epoch])
 
     def close(self) -> None:
@@ -57,13 +68,18 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def delivery(
-    run_file: Path, kept: dict[int, list[Any]], boxes: list[Box], messages: Any = closed_slices, rest: float = 0.0
+    run_file: Path,
+    kept: dict[int, list[Any]],
+    boxes: list[Box],
+    messages: Any = closed_slices,
+    rest: float = 0.0,
+    **more: Any,
 ) -> Delivery:
     def opened(run: str) -> Box:
         boxes.append(Box(run, kept))
         return boxes[-1]
 
-    return Delivery(run_file, messages, opened, rest)
+    return Delivery(run_file, messages, opened, rest, **more)
 
 
 def test_slices_and_events_as_json(run_file: Path) -> None:
@@ -189,7 +205,7 @@ def test_a_thread_delivers_what_is_left_before_it_ends(run_file: Path) -> None:
     boxes: list[Box] = []
     released: list[bool] = []
     last = Reader(run_file).newest().epoch
-    send = InThread(delivery(run_file, kept, boxes), lambda: released.append(True))
+    send = InThread(delivery(run_file, kept, boxes), released=lambda: released.append(True))
     for epoch in range(1, last + 1):
         send(epoch)
     send.close()
@@ -207,6 +223,113 @@ def test_what_goes_wrong_in_the_thread_ends_the_run(run_file: Path) -> None:
         send.close()
     with pytest.raises(RuntimeError, match="a fault of the program"):
         send(2)
+
+
+def commit(epoch: int, rejected: Sequence[Rejected] = ()) -> Commit:
+    """An epoch that has nothing to tell but, perhaps, of messages that it rejected."""
+    return records.commit(epoch, small=True, rejected=rejected)
+
+
+def stored(name: str) -> Any:
+    """A message of each epoch of a run file."""
+
+    def messages(reader: Reader, after: int, upto: int) -> Any:
+        return ((epoch, [f"{name}{epoch}"]) for epoch in range(after + 1, upto + 1))
+
+    return messages
+
+
+def under_way(commits: Sequence[Commit]) -> list[str] | None:
+    """What can be told of commits before they are written; nothing if one is the sixth."""
+    numbers = [one.epoch.epoch for one in commits]
+    return None if 6 in numbers else [f"early{number}" for number in numbers]
+
+
+def test_messages_are_on_their_way_while_epochs_are_written_and_count_afterwards(run_file: Path) -> None:
+    kept: dict[int, list[Any]] = {}
+    boxes: list[Box] = []
+    send = InThread(delivery(run_file, kept, boxes, stored("late"), others=stored("other")), under_way)
+    with send.writing([commit(1)]):
+        pass  # nobody knows yet what was sent before
+    wait_until(lambda: kept == {1: ["late1"]})
+    with send.writing([commit(2), commit(3)]):
+        wait_until(lambda: boxes[0].under_way == ["early2", "early3"])
+        assert list(kept) == [1]
+    wait_until(lambda: kept == {1: ["late1"], 3: ["early2", "early3"]})
+    with send.writing([commit(4, [Rejected("memory", 1, "not JSON")])]):
+        wait_until(lambda: boxes[0].under_way == ["early4"])
+    wait_until(lambda: kept.get(4) == ["early4", "other4"])
+    with send.writing([commit(5)]), send.writing([commit(6)]):
+        pass
+    with send.writing([commit(7)]):
+        pass
+    send.close()
+    assert len(boxes) == 1
+    assert [one.removeprefix("early").removeprefix("late") for some in kept.values() for one in some] == [
+        *["1", "2", "3", "4", "other4", "5", "6", "7"]
+    ]
+    assert "late6" in [one for some in kept.values() for one in some]
+
+
+def test_messages_of_epochs_that_could_not_be_written_do_not_count(run_file: Path) -> None:
+    kept: dict[int, list[Any]] = {}
+    boxes: list[Box] = []
+    send = InThread(delivery(run_file, kept, boxes, stored("late")), under_way)
+    with send.writing([commit(1)]):
+        pass
+    wait_until(lambda: kept == {1: ["late1"]})
+    with pytest.raises(StoreLocked), send.writing([commit(2)]):  # noqa: PT012
+        wait_until(lambda: boxes[0].under_way == ["early2"])
+        raise StoreLocked("another program has it")
+    with send.writing([commit(2)]):
+        pass
+    send.close()
+    assert kept == {1: ["late1"], 2: ["late2"]}
+    assert len(boxes) == 2
+
+
+def test_what_waits_to_be_sent_is_bounded(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vmfstream.engine.observers.delivery._MOST_AHEAD", 2)
+    kept: dict[int, list[Any]] = {}
+    sending = Event()
+
+    class Slow(Box):
+        def send(self, epoch: int, messages: Iterable[Any], rest: Callable[[], Iterable[Any]] = tuple) -> int:
+            assert sending.wait(PATIENCE) or epoch == 1
+            return super().send(epoch, messages, rest)
+
+    send = InThread(Delivery(run_file, stored("late"), lambda run: Slow(run, kept)), under_way)
+    for epoch in range(1, 21):
+        with send.writing([commit(epoch)]):
+            pass
+    assert len(send._begun) <= 3
+    sending.set()
+    send.close()
+    assert [one.removeprefix("early").removeprefix("late") for some in kept.values() for one in some] == [
+        str(epoch) for epoch in range(1, 21)
+    ]
+
+
+def test_labels_before_they_are_written_are_those_of_the_run_file(tmp_path: Path) -> None:
+    seen: list[Commit] = []
+
+    @contextmanager
+    def writing(commits: Sequence[Commit]) -> Iterator[None]:
+        seen.extend(commits)
+        yield
+
+    path = tmp_path / "run.duckdb"
+    settings = RunSettings(topics=3, slices="year", threads=1, window=60, epoch_documents=20)
+    rows = [*years({2001: 40, 2002: 40}), b"{", {"id": "empty", "time": 2002, "text": "of the"}]
+    source = MemorySource(rows, part="news:0")
+    follow(source, FieldCodec(), RunFile(path, writing=writing), settings, labels=True)
+    reader = Reader(path)
+    of_file, before = reader.outbox(0, reader.newest().epoch), outbox_of(seen)
+    assert len(of_file.epoch) == 81
+    for one in fields(OutboxFrame):
+        ours, theirs = getattr(before, one.name), getattr(of_file, one.name)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs, err_msg=one.name)
 
 
 def test_labels_wait_in_the_run_file_until_they_were_sent(tmp_path: Path) -> None:

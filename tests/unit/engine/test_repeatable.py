@@ -43,7 +43,7 @@ def test_epochs_that_the_clock_ends_are_counted(tmp_path: Path, linger: float | 
     items[60:60] = [PAUSE]
     run_file = RunFile(tmp_path / "run.duckdb")
     settings = RunSettings(topics=2, epoch_documents=25)
-    follow(MemorySource(items), FieldCodec(), run_file, settings, linger=linger)
+    follow(MemorySource(items), FieldCodec(), run_file, settings, linger=linger, ahead=0)
     assert Reader(run_file.path).cut_epochs() == cut
 
 

@@ -46,8 +46,13 @@ class Batches(Protocol):
         """Read no more."""
         ...
 
-    def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
-        """Let ``state`` learn one epoch; ``report`` its progress, and end it early once ``stop()`` is true."""
+    def next_epoch(
+        self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool], free: Callable[[], bool]
+    ) -> Epoch:
+        """Let ``state`` learn one epoch; ``report`` its progress, and end it early once ``stop()`` is true.
+
+        The linger time ends it only while ``free()`` is true: earlier it could not be written.
+        """
         ...
 
     @property
@@ -156,7 +161,7 @@ class Engine:
             report(Epoch())
             over = False
             while not over:
-                epoch = self._batches.next_epoch(self._state, report, stopped)
+                epoch = self._batches.next_epoch(self._state, report, stopped, self._writer.free)
                 self.finished = self.finished and not epoch.documents
                 news = epoch.messages or epoch.next_slice is not None
                 read = self._state.position.slice is not None or self._epoch > 0
@@ -257,7 +262,9 @@ class Engine:
             self._batches.committed(commit.position)
             self._report(commit.epoch.slice.label, epoch, observe, finished=commit.finished)
 
-        self._writer.write(commit, written, stop, urgent=commit.epoch.lag == 0)
+        lag = commit.epoch.lag
+        keeps_up = lag is not None and lag <= epoch.messages
+        self._writer.write(commit, written, stop, urgent=keeps_up)
 
     def _report(self, label: str, epoch: Epoch, observe: Observer | None, *, finished: bool) -> None:
         if observe is not None:

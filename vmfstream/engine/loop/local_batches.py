@@ -59,12 +59,14 @@ class LocalBatches:
     def __exit__(self, *error: object) -> None:
         self._reader.__exit__(*error)
 
-    def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
+    def next_epoch(
+        self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool], free: Callable[[], bool]
+    ) -> Epoch:
         """Read and learn batches until the epoch is over."""
         epoch = Epoch()
         while True:
             with timed("reading"):
-                documents = self.batch(state, epoch, stop)
+                documents = self.batch(state, epoch, stop, free)
             epoch.over |= epoch.messages >= self._settings.epoch_documents
             if documents:
                 began = time.perf_counter()
@@ -75,10 +77,17 @@ class LocalBatches:
                 return epoch
             report(epoch)
 
-    def batch(self, state: EngineState, epoch: Epoch, stop: Callable[[], bool]) -> Documents:
+    def batch(
+        self,
+        state: EngineState,
+        epoch: Epoch,
+        stop: Callable[[], bool],
+        free: Callable[[], bool] = lambda: True,
+    ) -> Documents:
         """Take messages until a batch is full or the epoch is over; return its documents.
 
-        The position in ``state`` moves on, and ``epoch`` counts what was taken; ``stop()`` ends the epoch early.
+        The position in ``state`` moves on, and ``epoch`` counts what was taken; ``stop()`` ends the epoch early, and so
+        does the linger time while ``free()`` is true.
         """
         settings, position, slicing = self._settings, state.position, self._settings.slices
         documents: list[Documents] = []
@@ -86,8 +95,7 @@ class LocalBatches:
         room = min(settings.batch_documents, settings.epoch_documents - epoch.messages)
         while room > 0 and characters > 0:
             if self._next == len(self._chunk):
-                self._refill(epoch, stop)
-                if epoch.over:
+                if self._refill(epoch, stop, free) or epoch.over:
                     break
                 continue
             doubt = Doubt.now(slicing, settings.max_gap)
@@ -138,17 +146,24 @@ class LocalBatches:
             elif time.monotonic() - since >= self._settings.patience:
                 break
 
-    def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
-        """Wait for messages, or find that the epoch is over."""
+    def _refill(self, epoch: Epoch, stop: Callable[[], bool], free: Callable[[], bool]) -> bool:
+        """Wait for messages, or find that the epoch is over; tell whether those before are to be learnt now."""
         epoch.stopped = stop()
         epoch.end = not epoch.stopped and self._reader.exhausted
         if epoch.stopped or epoch.end:
             epoch.over = True
-            return
+            return False
         self._chunk, self._next = self._reader.read(), 0
-        if self._settings.linger is not None and epoch.messages:
-            epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
-            epoch.over = time.monotonic() > epoch.deadline
+        linger, now = self._settings.linger, time.monotonic()
+        if linger is None or not epoch.messages:
+            return False
+        if epoch.deadline is None:
+            epoch.deadline = epoch.batch_deadline = now + linger
+        epoch.over = now > epoch.deadline and free()
+        if now <= epoch.batch_deadline:
+            return False
+        epoch.batch_deadline = now + linger
+        return True
 
     def _learn(self, documents: Documents, state: EngineState, epoch: Epoch) -> None:
         """Learn a batch, or keep it until there is enough for the first topics."""

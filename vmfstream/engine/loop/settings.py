@@ -86,6 +86,7 @@ class Epoch:
     empty: int = 0
     seconds: float = 0.0
     deadline: float | None = None
+    batch_deadline: float = 0.0
     begun: bool = False
     next_slice: int | None = None
     end: bool = False

@@ -63,7 +63,7 @@ class Writer:
         self._pool: Executor = _CallingThread()
         self._waiting: list[WriteTask] = []
         self._open: tuple[Sequence[WriteTask], Future[float]] | None = None
-        self._due = 0.0
+        self._due, self._urgent = 0.0, False
 
     def __enter__(self) -> Writer:
         if self._in_thread:
@@ -85,9 +85,12 @@ class Writer:
         if len(self._waiting) > MAX_EPOCHS or sum(task.bytes for task in self._waiting) > MAX_BYTES:
             self._wait(stop)
             urgent = True
-        if urgent:
-            self._due = 0.0
+        self._urgent |= urgent
         self.settle(stop, wait=not self._in_thread)
+
+    def free(self) -> bool:
+        """Tell whether no epoch is being written, and none waits."""
+        return not self._waiting and (self._open is None or self._open[1].done())
 
     def settle(self, stop: Callable[[], bool], *, wait: bool = True) -> None:
         """Write the epochs that wait, and raise the errors of writing them.
@@ -97,10 +100,11 @@ class Writer:
         """
         while True:
             self._wait(stop, wait=wait)
-            if self._open is not None or not self._waiting or not (wait or time.monotonic() >= self._due):
+            at_once = wait or self._urgent or time.monotonic() >= self._due
+            if self._open is not None or not self._waiting or not at_once:
                 return
             self._begin(self._waiting)
-            self._waiting = []
+            self._waiting, self._urgent = [], False
             if not wait:
                 return
 

@@ -1,6 +1,8 @@
 """Send to other systems what was committed: closed slices, events and stories, or the rejected messages.
 
-Everything is read from the run file, so that what a crash kept from being sent is sent by the next run.
+Everything can be read from the run file, so that what a crash kept from being sent is sent by the next run. Labels need
+not wait for that: their messages are sent while the run file is written, and the transaction of the broker is committed
+once that is done.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ import json
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, groupby
 from operator import itemgetter, length_hint
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from typing import Any, Protocol
 
 from vmfstream.errors import VmfstreamError
+from vmfstream.records import Commit
 from vmfstream.runfile.queries import ClosedSlice, Reader, RejectedFrame
 
 log = logging.getLogger(__name__)
@@ -30,8 +35,8 @@ class Sender(Protocol):
         """Return the last epoch that was sent, 0 before the first."""
         ...
 
-    def send(self, epoch: int, messages: Iterable[Any]) -> int:
-        """Send the messages of one epoch; return how many."""
+    def send(self, epoch: int, messages: Iterable[Any], rest: Callable[[], Iterable[Any]] = tuple) -> int:
+        """Send the messages of one epoch, and those that ``rest()`` returns then; return how many."""
         ...
 
     def close(self) -> None:
@@ -41,6 +46,48 @@ class Sender(Protocol):
 
 EpochMessages = Callable[[Reader, int, int], Iterator[tuple[int, Iterable[Any]]]]
 """Yields, from a run file, the messages of every epoch after the first number, up to the second, that has some."""
+
+MessagesAhead = Callable[[Sequence[Commit]], Iterable[Any] | None]
+"""Returns messages of commits before they are written, None if they are known only afterwards."""
+
+
+class NotWritten(VmfstreamError):
+    """Epochs whose messages are being sent could not be written."""
+
+
+class Transaction:
+    """Messages of epochs that are being written.
+
+    Parameters
+    ----------
+    first, last : int
+        The epochs.
+    messages : iterable
+        What can be sent before.
+    more : bool
+        Whether there may be more to send afterwards.
+    """
+
+    def __init__(self, first: int, last: int, messages: Iterable[Any], *, more: bool) -> None:
+        self.first, self.last, self.messages, self.more = first, last, messages, more
+        self._over = Event()
+        self.written = False
+
+    def end(self, *, written: bool) -> None:
+        """Tell whether the epochs were written."""
+        self.written = written
+        self._over.set()
+
+    @property
+    def failed(self) -> bool:
+        """Whether they could not be written."""
+        return self._over.is_set() and not self.written
+
+    def wait(self) -> None:
+        """Return once the epochs are written; raise NotWritten if they could not be."""
+        self._over.wait()
+        if not self.written:
+            raise NotWritten(f"epochs {self.first} to {self.last} could not be written")
 
 
 class Delivery:
@@ -58,6 +105,8 @@ class Delivery:
         Seconds after a failure in which nothing is tried again, so that reading goes on meanwhile.
     sent : callable, optional
         Called with the number of every epoch whose messages were sent.
+    others : callable, optional
+        Yields what `ahead` has to send besides, once epochs are written.
     """
 
     def __init__(
@@ -67,8 +116,10 @@ class Delivery:
         opened: Callable[[str], Sender],
         rest: float = 30.0,
         sent: Callable[[int], None] = lambda epoch: None,
+        others: EpochMessages = lambda reader, after, upto: iter(()),
     ) -> None:
         self._path, self._messages, self._opened, self._rest, self._sent = path, messages, opened, rest, sent
+        self._others = others
         self._failed = float("-inf")
         self._reader: Reader | None = None
         self._sender: Sender | None = None
@@ -81,7 +132,7 @@ class Delivery:
         if time.monotonic() - self._failed < self._rest:
             return False
         try:
-            reader = self._reader = self._reader or Reader(self._path)
+            reader = self._opened_reader()
             if self._sender is None:
                 self._sender = self._opened(reader.run_name())
                 self._done = self._sender.delivered()
@@ -92,11 +143,51 @@ class Delivery:
                 self._sent(number)
             self._done = epoch
         except VmfstreamError as error:
-            log.warning("%s; epochs after %d are sent later", error, self._done)
-            self._sender = None
-            self._failed = time.monotonic()
+            self._fail(error)
             return False
         return True
+
+    def ahead(self, transactions: Sequence[Transaction]) -> bool:
+        """Send what epochs have to send while they are written, and commit it once they are.
+
+        Returns
+        -------
+        bool
+            False if nothing was sent: it has to be read from the run file.
+        """
+        firsts, lasts = [one.first for one in transactions], [one.last for one in transactions]
+        if self._sender is None or not firsts or firsts != [last + 1 for last in (self._done, *lasts[:-1])]:
+            return False
+        number = lasts[-1]
+
+        def rest() -> Iterable[Any]:
+            transactions[-1].wait()
+            if not any(one.more for one in transactions):
+                return ()
+            others = self._others(self._opened_reader(), self._done, number)
+            return chain.from_iterable(messages for _, messages in others)
+
+        try:
+            count = self._sender.send(number, chain.from_iterable(one.messages for one in transactions), rest)
+        except NotWritten:
+            self._sender = None  # another one knows that nothing arrived
+            return False
+        except VmfstreamError as error:
+            self._fail(error)
+            return False
+        log.info("epoch %d: %d messages sent", number, count)
+        self._done = number
+        self._sent(number)
+        return True
+
+    def _opened_reader(self) -> Reader:
+        self._reader = self._reader or Reader(self._path)
+        return self._reader
+
+    def _fail(self, error: VmfstreamError) -> None:
+        log.warning("%s; epochs after %d are sent later", error, self._done)
+        self._sender = None
+        self._failed = time.monotonic()
 
     def close(self) -> None:
         """Release the sender."""
@@ -111,12 +202,20 @@ class InThread:
     Parameters
     ----------
     delivery : Delivery
+    ahead : callable
+        Returns what can be sent of epochs while they are written, see `writing`.
     released : callable, called when nothing more is delivered.
     """
 
-    def __init__(self, delivery: Delivery, released: Callable[[], None] = lambda: None) -> None:
-        self._delivery, self._released = delivery, released
+    def __init__(
+        self,
+        delivery: Delivery,
+        ahead: MessagesAhead = lambda commits: None,
+        released: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._delivery, self._ahead, self._released = delivery, ahead, released
         self._changed = Condition()
+        self._begun: deque[Transaction] = deque()
         self._newest, self._done, self._closing = 0, 0, False
         self._error: BaseException | None = None
         self._thread = Thread(target=self._work, name="vmfstream-delivery", daemon=True)
@@ -129,6 +228,28 @@ class InThread:
             self._changed.notify()
             if self._error is not None:
                 raise self._error
+
+    @contextmanager
+    def writing(self, commits: Sequence[Commit]) -> Iterator[None]:
+        """Have messages of ``commits`` sent while they are written inside, in one transaction."""
+        first, last = commits[0].epoch.epoch, commits[-1].epoch.epoch
+        messages = self._ahead(commits) or ()
+        more = any(one.rejected or one.closed or one.story_events for one in commits)
+        one = Transaction(first, last, messages, more=more)
+        with self._changed:
+            waiting = sum(length_hint(other.messages) for other in self._begun)
+            if length_hint(messages) and waiting <= _MOST_AHEAD:
+                self._begun.append(one)
+                self._changed.notify()
+        try:
+            yield
+        except BaseException:
+            one.end(written=False)
+            raise
+        with self._changed:
+            one.end(written=True)
+            self._newest = max(self._newest, last)
+            self._changed.notify()
 
     def close(self) -> None:
         """Send what is left, once, and release the sender."""
@@ -145,8 +266,10 @@ class InThread:
         try:
             while True:
                 with self._changed:
-                    self._changed.wait_for(lambda: self._closing or self._newest > self._done)
-                    newest, closing = self._newest, self._closing
+                    self._changed.wait_for(lambda: self._closing or self._newest > self._done or self._begun)
+                    newest, closing, begun = self._newest, self._closing, self._next()
+                if self._delivery.ahead(begun):
+                    self._done = begun[-1].last
                 if newest > self._done and self._delivery(newest):
                     self._done = newest
                 elif newest > self._done and not closing:
@@ -157,8 +280,19 @@ class InThread:
         except BaseException as error:
             self._error = error
 
+    def _next(self) -> Sequence[Transaction]:
+        """Take the transactions that are over, or the one that goes on if none is."""
+        while self._begun and (self._begun[0].failed or self._begun[0].last <= self._done):
+            self._begun.popleft()
+        over = [one for one in self._begun if one.written]
+        taken = over or list(self._begun)[:1]
+        for one in taken:
+            self._begun.remove(one)
+        return taken
+
 
 _RETRY = 1.0  # seconds between two looks whether a failed delivery may be tried again
+_MOST_AHEAD = 100_000  # messages that may wait; those of later epochs are read from the run file
 
 
 def together(outputs: Sequence[EpochMessages]) -> EpochMessages:

@@ -107,11 +107,13 @@ class RangedBatches:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
+    def next_epoch(
+        self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool], free: Callable[[], bool]
+    ) -> Epoch:
         """Wait until an epoch can be planned, and let the workers do it."""
         epoch = Epoch(over=True)
         with timed("waiting"):
-            extents = self._awaited(state, epoch, report, stop)
+            extents = self._awaited(state, epoch, report, stop, free)
         began = time.perf_counter()
         plan = planned([one for one in extents if one.part not in self._waiting], self._budget(state), self._size)
         if plan:
@@ -155,7 +157,12 @@ class RangedBatches:
         return max(most, 1)
 
     def _awaited(
-        self, state: EngineState, epoch: Epoch, report: Callable[[Epoch], None], stop: Callable[[], bool]
+        self,
+        state: EngineState,
+        epoch: Epoch,
+        report: Callable[[Epoch], None],
+        stop: Callable[[], bool],
+        free: Callable[[], bool],
     ) -> Sequence[Range]:
         """Return what the source holds, once that is enough for an epoch, or nothing more is waited for."""
         linger, since, away = self._settings.linger, None, False
@@ -179,7 +186,7 @@ class RangedBatches:
             now = time.monotonic()
             since = now if since is None and (ready or self._waiting) else since
             epoch.quiet = self._source.exhausted or (
-                bool(self._waiting) if linger is None else since is not None and now - since >= linger
+                bool(self._waiting) if linger is None else since is not None and now - since >= linger and free()
             )
             if epoch.quiet:
                 epoch.end = self._source.exhausted and not ready and not self._waiting
