@@ -129,7 +129,7 @@ class KafkaPublisher:
     def send(
         self, epoch: int, messages: Iterable[OutgoingMessage], rest: Callable[[], Iterable[OutgoingMessage]] = tuple
     ) -> int:
-        """Send the messages of an epoch, all or none; return how many there were.
+        """Send the ``messages`` of an ``epoch``, all or none; return how many there were.
 
         Topics that have got the epoch already are left out. ``rest`` is called when the messages are sent and none
         counts yet, and returns further ones; if it raises an error none counts.

@@ -56,7 +56,10 @@ class PublishingProcess:
     def send(
         self, epoch: int, messages: Iterable[OutgoingMessage], rest: Callable[[], Iterable[OutgoingMessage]] = tuple
     ) -> int:
-        """Do as `KafkaPublisher.send`; ``rest`` is called in this process, as soon as all before is passed on."""
+        """Send the ``messages`` of an ``epoch`` as `KafkaPublisher.send` does.
+
+        ``rest`` is called in this process, as soon as they are passed on.
+        """
         self._tell(epoch)
         try:
             self._pass_on(messages)

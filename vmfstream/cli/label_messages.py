@@ -64,7 +64,7 @@ class LabelMessages:
         self._latency, self._recent, self._began = latency, recent, now()
         self._reader: MessageReader | None = None
         self._written: list[int] = []
-        self._names = _Names(-1, 0, {})
+        self._names = _SliceNames(-1, 0, {})
         self._renamed = 0  # the last epoch that may have changed names
 
     def __call__(self, reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
@@ -77,7 +77,7 @@ class LabelMessages:
         if not len(found.epoch):
             return
         newest = int(found.slice[-1])
-        self._names = _Names(newest, upto, names[newest])
+        self._names = _SliceNames(newest, upto, names[newest])
         epochs, firsts = np.unique(found.epoch, return_index=True)
         for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
             yield epoch, _Labelled(self, kept(found, np.arange(low, high)), names)
@@ -143,7 +143,7 @@ class LabelMessages:
             yield from self._reader.read_all(missing)
 
 
-class _Names(NamedTuple):
+class _SliceNames(NamedTuple):
     """The names of topics in a slice, as they were read when an epoch was the last one."""
 
     slice: int

@@ -62,7 +62,10 @@ def attached(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 
 def detach(path: Path, connection: duckdb.DuckDBPyConnection, *, read_only: bool) -> None:
-    """Close the file of a connection from `attached`; an open transaction is rolled back."""
+    """Close the file at ``path`` of a ``connection`` that `attached` gave, ``read_only`` or not.
+
+    An open transaction is rolled back.
+    """
     try:
         with suppress(duckdb.TransactionException):  # there is none
             connection.rollback()

@@ -315,7 +315,7 @@ def add_story_slices(connection: duckdb.DuckDBPyConnection) -> None:
 def compress_sample(connection: duckdb.DuckDBPyConnection) -> None:
     """Keep documents of the sample by Zstandard.
 
-    Left to choose DuckDB takes 14 % more bytes, and a second instead of .3 whenever it writes all of 10,000 documents of
+    Left to choose DuckDB takes 14 % more bytes, and a second instead of .3 whenever it writes all 10,000 documents of
     100 words again.
     """
     find = "select data_type from duckdb_columns() where table_name = 'sample' and column_name = 'source_offset'"
@@ -324,7 +324,7 @@ def compress_sample(connection: duckdb.DuckDBPyConnection) -> None:
         create table compressed(
             slice integer not null, key ubigint not null, part varchar not null, source_offset {offset} not null,
             packed blob not null using compression zstd)""")
-    connection.execute("insert into compressed select slice, key, part, source_offset, packed from sample order by rowid")
+    connection.execute("insert into compressed from sample order by rowid")
     connection.execute("drop table sample")
     connection.execute("alter table compressed rename to sample")
 

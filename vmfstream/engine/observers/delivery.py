@@ -36,7 +36,7 @@ class Sender(Protocol):
         ...
 
     def send(self, epoch: int, messages: Iterable[Any], rest: Callable[[], Iterable[Any]] = tuple) -> int:
-        """Send the messages of one epoch, and those that ``rest()`` returns then; return how many."""
+        """Send the ``messages`` of one ``epoch``, and those that ``rest()`` returns then; return how many."""
         ...
 
     def close(self) -> None:
