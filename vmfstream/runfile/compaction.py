@@ -18,8 +18,7 @@ import duckdb
 
 from vmfstream.errors import StoreLocked
 from vmfstream.folders import sync_folder
-from vmfstream.runfile.connection import connected_alone, explain, unfinished
-from vmfstream.runfile.instances import BLOCK, quoted
+from vmfstream.runfile.connection import BLOCK, connected_alone, explain, quoted, unfinished
 from vmfstream.runfile.rollback import remove
 
 _logger = logging.getLogger(__name__)

@@ -17,11 +17,26 @@ import duckdb
 
 from vmfstream.errors import InputError, StoreLocked
 from vmfstream.folders import printable, sync_folder
-from vmfstream.runfile.instances import WRITING, attached, detach, quoted
 from vmfstream.runfile.lease import inaccessible, lease
 from vmfstream.runfile.rollback import cut_off, journal_of, keep, remove, settle
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+
+_CLOSED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "lock_configuration": True,
+}
+"""A run file may come from somebody else: what it holds, views for one, can read and write no other file."""
+
+BLOCK = 2**14
+"""Bytes of a block of a run file."""
+
+_WRITING = _CLOSED | {"threads": 1, "default_block_size": BLOCK, "checkpoint_threshold": "1TB"}
+"""Transactions are too small to gain from threads. A new file has the smallest blocks, since a table fills whole ones:
+600 headlines in 30 slices took 7.7 MB instead of 19.7 when they were chosen.
+Changes are folded into the file once, at the end: a second time would find the rollback journal out of date."""
 
 _MARK = slice(8, 12)
 """Bytes of a file by which it is known to be of DuckDB: names such as x.jsonl mean other things to it."""
@@ -59,9 +74,11 @@ def connected(path: Path, *, read_only: bool, timeout: float) -> Iterator[duckdb
     """
     _check_path(path)
     if read_only:
-        connection = _open(path, timeout, lambda: attached(path, read_only=True))
-        with _closing(path, connection, read_only=True):
+        connection = _open(path, timeout, lambda: duckdb.connect(path, read_only=True, config=_CLOSED))
+        try:
             yield connection
+        finally:
+            _close(path, connection)
         return
     with _writing(path, timeout) as connection:
         yield connection
@@ -76,7 +93,7 @@ def _writing(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
         nonlocal file
         opened = path.open("rb")
         try:
-            connection = attached(path, read_only=False)
+            connection = duckdb.connect(path, config=_WRITING)
         except BaseException:
             opened.close()
             raise
@@ -88,7 +105,7 @@ def _writing(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
         return connection
 
     connection = _open(path, timeout, connect)
-    with _closing(path, connection, file):
+    try:
         assert file is not None
         with _explained(path):
             keep(connection, path, file)
@@ -97,19 +114,8 @@ def _writing(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
             connection.execute("checkpoint")
             sync_folder(path.parent)  # DuckDB's log must not come back
             journal_of(path).unlink(missing_ok=True)
-
-
-@contextmanager
-def _closing(
-    path: Path, connection: duckdb.DuckDBPyConnection, file: BinaryIO | None = None, *, read_only: bool = False
-) -> Iterator[None]:
-    """Close the run file behind what is done inside; after an error undo it by closing all that belongs to it."""
-    try:
-        yield
-    except BaseException:
-        _close(path, connection.close, file)
-        raise
-    _close(path, lambda: detach(path, connection, read_only=read_only), file)
+    finally:
+        _close(path, connection, file)
 
 
 @contextmanager
@@ -148,7 +154,12 @@ def connected_alone(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             yield connection
         finally:
-            _close(path, connection.close)
+            _close(path, connection)
+
+
+def quoted(path: Path) -> str:
+    """Return a path as a text of SQL."""
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def unfinished(path: Path) -> Path:
@@ -187,13 +198,13 @@ def created(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> bo
             if path.exists():
                 return False  # another process made it meanwhile
             remove(part)
-            connection = _open(part, 0.0, lambda: duckdb.connect(part, config=WRITING))
+            connection = _open(part, 0.0, lambda: duckdb.connect(part, config=_WRITING))
             try:
                 with _explained(path):
                     fill(connection)
                     connection.execute("checkpoint")
             finally:
-                _close(part, connection.close)
+                _close(part, connection)
             part.replace(path)
             sync_folder(path.parent)
     except OSError as error:
@@ -279,9 +290,9 @@ def _open(path: Path, timeout: float, connect: Callable[[], duckdb.DuckDBPyConne
         time.sleep(random.uniform(0.010, 0.020))
 
 
-def _close(path: Path, close: Callable[[], None], file: BinaryIO | None = None) -> None:
+def _close(path: Path, connection: duckdb.DuckDBPyConnection, file: BinaryIO | None = None) -> None:
     with _opening:
-        close()
+        connection.close()
         if file is not None:
             file.close()
         _open_here[path] -= 1

@@ -25,7 +25,6 @@ from typing import BinaryIO
 import duckdb
 
 from vmfstream.folders import sync_folder
-from vmfstream.runfile.instances import LOGS
 
 _logger = logging.getLogger(__name__)
 
@@ -62,8 +61,7 @@ def keep(connection: duckdb.DuckDBPyConnection, run_file: Path, file: BinaryIO) 
         The run file, opened before the connection: closing a file gives up all locks that the process has on it.
     """
     # qualified, since a stranger's file may have functions of these names
-    sizes = "select block_size from system.main.pragma_database_size() where database_name = 'run_file'"
-    size = connection.execute(sizes).fetchall()[0][0]
+    size = connection.execute("select block_size from system.main.pragma_database_size()").fetchall()[0][0]
     found = connection.execute("select block_id, free_list from system.main.pragma_metadata_info()").fetchall()
     places = sorted({number * size for number, free in found if free})
     descriptor = file.fileno()
@@ -144,7 +142,7 @@ def _same_pages(journal: Journal, file: BinaryIO) -> list[bool]:
 
 def _logs(run_file: Path) -> list[Path]:
     """Return where DuckDB logs a transaction that is not in the file yet."""
-    return [run_file.with_name(run_file.name + suffix) for suffix in LOGS]
+    return [run_file.with_name(run_file.name + suffix) for suffix in (".wal", ".wal.checkpoint", ".wal.recovery")]
 
 
 def _packed(journal: Journal) -> bytes:

@@ -21,7 +21,6 @@ from tests.unit.runfile.records import commit
 from vmfstream.errors import FormatVersion, InputError, StoreLocked
 from vmfstream.records import Commit
 from vmfstream.runfile import schema
-from vmfstream.runfile.instances import attached
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
@@ -72,15 +71,15 @@ def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> Non
 
 def test_two_threads_of_a_process_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB refuses a file that another thread is just opening."""
-    run_file, refused = RunFile(tmp_path / "run.duckdb"), [True, True]
+    run_file, refused, connect = RunFile(tmp_path / "run.duckdb"), [True, True], duckdb.connect
 
-    def opening(path: Path, *, read_only: bool) -> Any:
+    def opening(*given: Any, **how: Any) -> Any:
         if refused:
             refused.pop()
             raise duckdb.BinderException("Binder Error: Unique file handle conflict: Cannot attach")
-        return attached(path, read_only=read_only)
+        return connect(*given, **how)
 
-    monkeypatch.setattr("vmfstream.runfile.connection.attached", opening)
+    monkeypatch.setattr(duckdb, "connect", opening)
     assert Reader(run_file.path).newest().epoch == -1
     assert not refused
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,7 +14,6 @@ from tests.unit.runfile.records import commit
 from vmfstream.errors import InputError
 from vmfstream.runfile.compaction import compact
 from vmfstream.runfile.connection import connected
-from vmfstream.runfile.instances import attached
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.verification import problems
 from vmfstream.runfile.writer import RunFile
@@ -87,19 +87,20 @@ def test_waits_for_who_writes_and_gives_up(run_file: RunFile) -> None:
 
 def test_who_opened_the_old_file_before_opens_the_new_one(run_file: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that has opened the file, but not locked it, must not write into the file that is replaced."""
+    connect = duckdb.connect
     replaced: list[bool] = []
 
-    def late(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        if not replaced:
+    def late(*given: Any, **how: Any) -> duckdb.DuckDBPyConnection:
+        if given and not replaced:
             replaced.append(True)
-            copy = path.with_name("copy")
-            copy.write_bytes(path.read_bytes())
-            opened = attached(path, read_only=read_only)
-            copy.replace(path)
+            copy = run_file.path.with_name("copy")
+            copy.write_bytes(run_file.path.read_bytes())
+            opened = connect(*given, **how)
+            copy.replace(run_file.path)
             return opened
-        return attached(path, read_only=read_only)
+        return connect(*given, **how)
 
-    monkeypatch.setattr("vmfstream.runfile.connection.attached", late)
+    monkeypatch.setattr(duckdb, "connect", late)
     run_file.commit(commit(8))
     monkeypatch.undo()
     assert replaced

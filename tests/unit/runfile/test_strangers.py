@@ -12,8 +12,7 @@ import pytest
 from tests.unit.runfile.records import commit
 from vmfstream.errors import InputError
 from vmfstream.runfile import schema
-from vmfstream.runfile.connection import connected
-from vmfstream.runfile.instances import BLOCK
+from vmfstream.runfile.connection import BLOCK, connected
 from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.rollback import cut_off
 from vmfstream.runfile.snapshots import read_stored

@@ -307,16 +307,12 @@ class DocumentQueries(RunFileQueries):
         def write(connection: duckdb.DuckDBPyConnection) -> int:
             # the run file's own connection can reach no other file
             with duckdb.connect() as other:
-                cursor = connection.cursor()
-                cursor.execute("use run_file")
-                other.register("rows", ArrowStream(cursor.sql(query, params=[*given, limit])))
+                other.register("rows", ArrowStream(connection.cursor().sql(query, params=[*given, limit])))
                 try:
                     done = other.execute(f"copy (select * from rows) to '{target}' (format parquet)")
                     return int(done.fetchall()[0][0])
                 except duckdb.IOException as error:
                     raise InputError(f"cannot write {path}: {explain(error)}") from error
-                finally:
-                    cursor.close()
 
         return self._connected(write)
 

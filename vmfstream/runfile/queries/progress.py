@@ -189,9 +189,8 @@ class ProgressQueries(RunFileQueries):
             rows = found.execute(f"""
                 with used as (select distinct name, block from ({each}) where block >= 0),
                 part as (select name, 1 / count(*) over (partition by block) as part from used)
-                select name, sum(part * size)::bigint
-                from part, (select block_size as size from pragma_database_size() where database_name = 'run_file')
-                group by name order by 2 desc, name""").fetchall()
+                select name, (sum(part) * (select any_value(block_size) from pragma_database_size()))::bigint
+                from part group by name order by 2 desc, name""").fetchall()
             return dict(rows)
 
         tables = self._query("select table_name from duckdb_tables() where not internal", (), take)
