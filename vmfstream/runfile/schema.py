@@ -312,6 +312,24 @@ def add_story_slices(connection: duckdb.DuckDBPyConnection) -> None:
             trend float not null, title varchar not null, words varchar not null)""")
 
 
+def compress_sample(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep documents of the sample by Zstandard.
+
+    Left to choose DuckDB takes 14 % more bytes, and a second instead of .3 whenever it writes all of 10,000 documents
+    of 100 words again.
+    """
+    find = "select data_type from duckdb_columns() where table_name = 'sample' and column_name = 'source_offset'"
+    ((offset,),) = connection.execute(find).fetchall()
+    connection.execute(f"""
+        create table compressed(
+            slice integer not null, key ubigint not null, part varchar not null, source_offset {offset} not null,
+            packed blob not null using compression zstd)""")
+    columns = "slice, key, part, source_offset, packed"
+    connection.execute(f"insert into compressed select {columns} from sample order by rowid")
+    connection.execute("drop table sample")
+    connection.execute("alter table compressed rename to sample")
+
+
 def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
     """Give columns of a ``table`` a wider type if numbers of a ``frame`` ask for it.
 
@@ -349,6 +367,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     narrow_places,
     add_isotropy,
     add_story_slices,
+    compress_sample,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

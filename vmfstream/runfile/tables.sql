@@ -53,9 +53,6 @@ create table snapshot_topic(
     topic integer not null, n double, "share" double, tightness double, certainty double);
 create table snapshot_word(
     "snapshot" integer not null, node integer not null, rank smallint not null, word varchar not null, weight float);
-create table "sample"(
-    slice integer not null, "key" ubigint not null, part varchar not null, source_offset integer not null,
-    packed blob not null);
 create table checkpoint_open_before(body ubigint using compression uncompressed);
 create table checkpoint_slice_before(body ubigint using compression uncompressed);
 create table novel(
@@ -94,3 +91,6 @@ create table story_smoothed(slice integer not null, place usmallint not null, st
 create table story_slice(
     slice integer not null, story bigint not null, size bigint not null, topic integer not null, trend float not null,
     title varchar not null, words varchar not null);
+create table "sample"(
+    slice integer not null, "key" ubigint not null, part varchar not null, source_offset integer not null,
+    packed blob not null using compression zstd);
