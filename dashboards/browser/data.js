@@ -25,8 +25,12 @@ const arrayTypes = {
   Int32Array,
   Uint32Array,
 };
-export const decodeArray = ([kind, body]) =>
-  new arrayTypes[kind](Uint8Array.from(atob(body), (char) => char.charCodeAt(0)).buffer);
+export function decodeArray([kind, body]) {
+  const text = atob(body);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new arrayTypes[kind](bytes.buffer);
+}
 const arrayAt = (k) => (decodedArrays[k] ??= decodeArray(page.arrays[k]));
 
 export function resolveArrays(value, from = arrayAt) {

@@ -5,7 +5,9 @@
     return;
   }
   for (const part of document.querySelectorAll("script[data-type]")) {
-    const bytes = Uint8Array.from(atob(part.textContent), (char) => char.charCodeAt(0));
+    const text = atob(part.textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const unpacked = document.createElement("script");
     unpacked.id = part.id;
