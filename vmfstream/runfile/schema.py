@@ -315,8 +315,8 @@ def add_story_slices(connection: duckdb.DuckDBPyConnection) -> None:
 def compress_sample(connection: duckdb.DuckDBPyConnection) -> None:
     """Keep documents of the sample by Zstandard.
 
-    Left to choose DuckDB takes 14 % more bytes, and a second instead of .3 whenever it writes all of 10,000 documents
-    of 100 words again.
+    Left to choose DuckDB takes 10 to 40 % more bytes, and a second instead of .3 whenever it writes all of 10,000
+    documents of 100 words again.
     """
     find = "select data_type from duckdb_columns() where table_name = 'sample' and column_name = 'source_offset'"
     ((offset,),) = connection.execute(find).fetchall()
