@@ -27,11 +27,14 @@ def wait_for(look: Callable[[], T], enough: Callable[[T], object], process: Any 
     AssertionError
         If the answer has not changed for `PATIENCE` seconds, or the process has ended before the answer was enough.
     """
+    began = time.monotonic()
     seen, moved = look(), time.monotonic()
+    took = moved - began
     while not enough(seen):
         gone = has_ended(process)
-        time.sleep(0.05)
-        before, seen = seen, look()
+        time.sleep(min(max(0.05, 2.0 * took), 0.3))  # those who look must not take the time of those who work
+        before, began, seen = seen, time.monotonic(), look()
+        took = time.monotonic() - began
         if seen != before:
             moved = time.monotonic()
         elif gone:
