@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import glob
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmfstream.errors import InputError, MissingExtra
+from vmfstream.folders import printable
 
 if TYPE_CHECKING:
     import duckdb
+
+log = logging.getLogger(__name__)
 
 _ROWS = 1024  # rows read at once
 _NAMES = {"parquet": "Parquet", "feather": "Feather"}
@@ -76,13 +81,22 @@ def sheet_rows(path: Path) -> Iterator[dict[str, Any]]:
             book = load_workbook(file, read_only=True, data_only=True)
         except (InvalidFileException, BadZipFile, KeyError, ValueError) as error:
             raise InputError(f"{path} cannot be read as Excel: {error}") from error
-        rows = book.worksheets[0].iter_rows(values_only=True)
+        first, *others = book.worksheets
+        if others:
+            _tell_unread(path, first.title, tuple(sheet.title for sheet in others))
+        rows = first.iter_rows(values_only=True)
         header = [None if name is None else str(name).strip() for name in next(rows, ())]
         twice = sorted({name for name in header if name is not None and header.count(name) > 1})
         if twice:
             raise InputError(f"{path}: expected a header of different names, found {', '.join(twice)} twice")
         for row in rows:
             yield {name: cell for name, cell in zip(header, row, strict=False) if name and cell is not None}
+
+
+@cache  # a file is opened to look at its first rows, too
+def _tell_unread(path: Path, sheet: str, others: tuple[str, ...]) -> None:
+    unread = ", ".join(map(printable, others))
+    log.warning("%s: only its first sheet, %s, is read, not %s", printable(path.name), printable(sheet), unread)
 
 
 @contextmanager

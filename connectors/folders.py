@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from vmfstream.connectors.codecs import refused
 from vmfstream.connectors.file_text import checked_encoding
 from vmfstream.connectors.files import ENDINGS, FileSource
 from vmfstream.connectors.lines import MAX_LINE_BYTES
@@ -18,13 +19,16 @@ from vmfstream.records import Message, Position
 
 _DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
 
+_UNDATED = "no time: the file's name has no date, most names of the folder have one"
+
 
 class FolderSource:
     """The files of a folder and of the folders in it, in the order of their names.
 
     Rows of tables and JSON are documents, as in `vmfstream.connectors.files.FileSource`; every file has a part of its
     own, named by its path in the folder. In a folder of plain text each file is one document instead: its name is the
-    id, and its time the date in its name, such as 2021-03-31, or if a name has none, when it was changed last.
+    id, and its time the date in its name, such as 2021-03-31. Where more than half of the names have a date, files
+    without one are rejected; otherwise the time of all is when they were changed last.
 
     Parameters
     ----------
@@ -59,7 +63,7 @@ class FolderSource:
         self._encoding = "utf-8" if encoding is None else checked_encoding(encoding)
         self._max_bytes = max_line_bytes
         self._texts = files if plain[0] else []
-        self._dated = all(_DATE.search(file.name) for file in self._texts)
+        self._dated = 2 * sum(_DATE.search(file.name) is not None for file in self._texts) > len(self._texts)
         self._part, self._next = self.name, 0
         self._files = [] if plain[0] else [FileSource(file, max_line_bytes=max_line_bytes, **options) for file in files]
         for source in self._files:
@@ -79,6 +83,15 @@ class FolderSource:
     def exhausted(self) -> bool:
         """True once the last row of the last file was returned."""
         return self._next >= len(self._texts) and all(source.exhausted for source in self._files)
+
+    def first(self, stop: Callable[[], bool]) -> Message | None:
+        """Return the name of the first text; None for tables, whose files are counted each by itself."""
+        names = [printable(file.relative_to(self.path).as_posix()) for file in self._texts[:1]]
+        return Message(self._part, 0, {"id": names[0]}) if names else None
+
+    def goes_on(self, position: Position) -> bool:
+        """Return False: texts are counted in the order of their names."""
+        return False
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next rows, at most ``limit``, of one file or several; never waits."""
@@ -105,6 +118,8 @@ class FolderSource:
     def _text(self, at: int) -> Message:
         file = self._texts[at]
         name = printable(file.relative_to(self.path).as_posix())
+        if self._dated and not _DATE.search(file.name):
+            return Message(self._part, at, refused(_UNDATED, name.encode()))
         time = _date_of(file.name) if self._dated else datetime.fromtimestamp(file.stat().st_mtime, UTC)
         size = file.stat().st_size
         try:

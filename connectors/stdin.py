@@ -7,7 +7,7 @@ import select
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
@@ -15,13 +15,14 @@ from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
 
 _CHUNK = 1 << 16  # bytes read at once, what a pipe holds
+_LOOK = 0.2  # seconds to wait for the first line until asking whether to stop
 
 
 class StdinSource:
     """Lines of a pipe as they arrive, the offset being the line from 0.
 
-    A pipe cannot be rewound. To continue a run, pipe in the same lines from the first on: ``seek`` skips those that
-    were read before.
+    A pipe cannot be rewound. To continue a run, pipe in the same lines from the first on, of which ``seek`` skips those
+    that were read before; or other lines, which ``goes_on`` counts from there.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ class StdinSource:
         self._lines: deque[Line] = deque()
         self._next = 0
         self._start = 0
+        self._begun = False
         self._ended = False
 
     @property
@@ -68,8 +70,26 @@ class StdinSource:
         """True once the pipe was closed at the other end and every line was returned."""
         return self._ended and not self._lines
 
+    def first(self, stop: Callable[[], bool]) -> Message | None:
+        """Wait for the first line until ``stop()``, and return it; None if there is none."""
+        while not (self._lines or self._ended or stop()):
+            self._read(_LOOK)
+        line = next((line for line in self._lines if line.value.strip()), None)
+        return None if line is None else Message(self.part, 0, line.value, None, line.oversized)
+
+    def goes_on(self, position: Position) -> bool:
+        """Count the lines of this pipe from ``position["stdin"]`` on."""
+        self._start = self._next = max(position.get(self.part, 0), 0)
+        return True
+
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
-        """Return at most ``limit`` lines that have arrived; wait at most ``timeout`` seconds for the first."""
+        """Return at most ``limit`` lines that have arrived; wait at most ``timeout`` seconds for the first.
+
+        Raises
+        ------
+        InputError
+            If the pipe has ended before the line that it was to go on from.
+        """
         deadline = time.monotonic() + max(timeout, 0.0)
         messages: list[Message] = []
         while len(messages) < limit:
@@ -79,6 +99,11 @@ class StdinSource:
                     messages.append(message)
             elif self._ended or not self._read(0.0 if messages else max(deadline - time.monotonic(), 0.0)):
                 break
+        if self.exhausted and self._next < self._start:
+            raise InputError(
+                f"standard input ended after line {self._next:,}, and {self._start:,} lines of it were read before; "
+                "pipe in the same lines from the first on, or others"
+            )
         return messages
 
     def seek(self, position: Position) -> None:
@@ -105,7 +130,8 @@ class StdinSource:
         if not ready:
             return False
         chunk = os.read(self._descriptor, _CHUNK)
-        if self._next == 0 and not self._lines:
+        if not self._begun:
+            self._begun = True
             chunk = chunk.removeprefix(b"\xef\xbb\xbf")
         self._lines.extend(self._splitter.feed(chunk) if chunk else self._splitter.flush())
         self._ended = not chunk

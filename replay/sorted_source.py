@@ -121,6 +121,15 @@ class SortedSource:
                 unit, most = shorter, held
         return unit
 
+    def first(self, stop: Callable[[], bool]) -> Message | None:
+        """Return the time and the text of the first document."""
+        row = self._connection.execute("SELECT moment::VARCHAR, text FROM sorted WHERE rowid = 0").fetchone()
+        return None if row is None else Message(self.part, 0, {"time": row[0], "text": row[1]})
+
+    def goes_on(self, position: Position) -> bool:
+        """Return False: documents are counted in the order of their times."""
+        return False
+
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next documents, at most ``limit`` and no more than the rate allows by now."""
         wanted = min(limit, self._total - self._next, self._allowed(timeout))
@@ -132,8 +141,19 @@ class SortedSource:
         return messages
 
     def seek(self, position: Position) -> None:
-        """Continue with the document of rank ``position[part]``, the first if not named."""
-        self._next = min(max(position.get(self.part, 0), 0), self._total)
+        """Continue with the document of rank ``position[part]``, the first if not named.
+
+        Raises
+        ------
+        InputError
+            If there are fewer documents.
+        """
+        self._next = max(position.get(self.part, 0), 0)
+        if self._next > self._total:
+            raise InputError(
+                f"{self._name}: {self._next:,} documents of it were read before, and it has {self._total:,}; choose "
+                "another --out"
+            )
         self._ahead.clear()
         self._begun = None
 

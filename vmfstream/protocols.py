@@ -75,6 +75,22 @@ class Live(Protocol):
         ...
 
 
+@runtime_checkable
+class Local(Protocol):
+    """What a source can do besides whose messages have no numbers of their own and are counted from its beginning."""
+
+    def first(self, stop: Callable[[], bool]) -> Message | None:
+        """Return the first message, which `poll` returns too; None if there is none, or none has come at ``stop()``.
+
+        By it a run file knows its source again. To be called before any other function.
+        """
+        ...
+
+    def goes_on(self, position: Position) -> bool:
+        """Count from these offsets on if the source may begin with what is new, as a pipe may; else return False."""
+        ...
+
+
 class RangeReader(Protocol):
     """Reads what a range names, in any process: it is pickled, and a range read twice gives the same messages."""
 

@@ -191,10 +191,10 @@ PAGE: Mapping[str, str] = {
     "searchPeakShort": "word {rank}, {date}",
     "storiesDate": "at the date",
     "storiesAll": "all dates",
-    "storiesAt": "{n} stories in {date}, the largest first, as they were then. Open one to see documents.",
-    "storiesAtNewest": "{n} stories in {date}, the largest first, as they are now. Open one to see documents.",
+    "storiesAt": "Stories in {date}: {n}, the largest first, as they were then. Open one to see documents.",
+    "storiesAtNewest": "Stories in {date}: {n}, the largest first, as they are now. Open one to see documents.",
     "storiesAtOld": (
-        "{n} stories in {date}, the largest first. Titles, words and sizes are of their whole life, not of this date. "
+        "Stories in {date}: {n}, the largest first. Titles, words and sizes are of their whole life, not of this date. "
         "Open one to see documents."
     ),
     "storiesNoneAt": "No story in {date}.",
@@ -321,7 +321,7 @@ HEALTH_ROWS: Mapping[str, str] = {
     "documents": "Documents",
     "surprise": "Misfit of new documents",
     "newWords": "Words outside the vocabulary",
-    "living": "Active topics",
+    "living": "Topics, active and dormant",
     "coherence": "Coherence of words",
     "diversity": "Different words of topics",
     "isotropy": "Isotropy of topics",

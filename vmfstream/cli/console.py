@@ -77,6 +77,8 @@ def check_outputs(outputs: Mapping[str, Path | None]) -> None:
 def _check_output(name: str, path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{name}: expected a file, {path} is a folder")
+    if name == "--html" and path.suffix.lower() not in ("", ".html", ".htm"):
+        raise InputError(f"{name}: expected a name that ends in .html, got {path.name}; vmfstream export writes a PDF")
     with suppress(FileNotFoundError, NotADirectoryError):
         path.with_name(path.name + _DRAFT).lstat()  # fails if the name is too long
     if not path.parent.is_dir():
@@ -107,6 +109,9 @@ def conclude(
     stay : called at last if the run was not interrupted; waits as long as a page is served
     late, rejected : shares of late documents and rejected messages, above which a finished run exits with code 3
     """
+    if not engine.epoch and stop.code is None:
+        run_file.unlink(missing_ok=True)  # it holds nothing
+        raise InputError("expected documents, found none")
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     documents, epochs = counted(engine.documents, "document"), counted(engine.epoch, "epoch")
     typer.echo(f"{how}: {documents}, {engine.rejected:,} rejected, {epochs}")
@@ -159,6 +164,8 @@ def _told_at_the_end(run_file: Path, finished: bool, most_late: float, most_reje
 def _topics_found(model: Model, most: int, documents: int) -> str:
     """Say how many topics there are at the end of a run, and why if their number was bounded by the documents."""
     found, active = len(model.ids), model.active
+    if not documents:
+        return "no topics: no documents"
     if not found:
         return (
             "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; are the "

@@ -114,8 +114,8 @@ def told_of_input(reader: Reader) -> Iterator[str]:
     if counts.late:
         yield (
             f"late: {counted(counts.late, 'document')} ({counts.late_share:.1%}) came after their slice was closed and "
-            f"{'was' if counts.late == 1 else 'were'} counted in the slice that was open then; vmfstream replay sorts "
-            "by time first"
+            f"{'was' if counts.late == 1 else 'were'} counted in the slice that was open then: they came out of "
+            "order (vmfstream replay sorts by time), or after the end of a run, which closes its slice"
         )
 
 

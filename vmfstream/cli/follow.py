@@ -397,7 +397,7 @@ def run(
 
     \b
     vmfstream run news.jsonl --slices day --out news.duckdb
-    tail -f news.jsonl | vmfstream run - --slices hour --linger 5
+    tail -n +1 -f news.jsonl | vmfstream run - --slices hour --linger 5
     vmfstream run kafka://localhost:9092/news --slices hour --dead-letters kafka://localhost:9092/news-dead
     vmfstream run kafka://localhost:9092/news --slices hour --workers 4
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000

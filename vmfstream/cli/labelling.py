@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vmfstream.cli.console import WRONG_INPUT, stopping
-from vmfstream.cli.diagnosis import MOST_REJECTED
+from vmfstream.cli.diagnosis import MOST_REJECTED, counted
 from vmfstream.cli.grouped_help import KAFKA
 from vmfstream.cli.logs import for_terminal, start_logging, tell, tell_error
 from vmfstream.cli.options import (
@@ -142,7 +142,8 @@ def label(
         wanted = f"vectors of {frozen.dimension} numbers: name their field by --vector" if frozen.dimension else "texts"
         raise InputError(f"{model} labels {wanted}")
     if not frozen.follows_stories:
-        tell(f"no stories: {'they are known for now only' if at else 'this run follows none'}")
+        why = "they are known for now only" if at else "the run follows none, or was frozen at an earlier slice"
+        tell(f"no stories: {why}")
     reading: dict[str, Any] = {}
     if source.lower().startswith("kafka:"):
         reading = {"options": read_options(config), "format": message_format, "schema_registry": schema_registry}
@@ -271,7 +272,7 @@ class _Rejections:
         total = self._kinds.total()
         for kind, number in self._kinds.most_common(10) if total > _TOLD else ():
             tell(for_terminal(f"rejected: {number:,} x {self._samples[kind]}", lines=False))
-        tell(f"labelled: {labelled:,} documents, {total:,} rejected")
+        tell(f"labelled: {counted(labelled, 'document')}, {total:,} rejected")
         share = total / max(labelled + total, 1)
         if share > most:
             tell_error(f"{share:.1%} of the messages were rejected, more than --max-rejected {most:g}")

@@ -75,6 +75,11 @@ def one_topic(reader: Reader, topic: int, words: int, reading: Reading) -> list[
         topics = reader.topics(reading)
         here = np.flatnonzero(topics.topic == topic)
         if not len(here):
+            other: Reading = "filtered" if reading == "smoothed" else "smoothed"
+            if (reader.topics(other).topic == topic).any():
+                raise InputError(
+                    f"{reader.path}: topic {topic} has no {reading} slices, but {other} ones: --reading {other}"
+                )
             known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
             raise InputError(f"{reader.path}: there is no topic {topic}; topics: {known}")
         label, strongest = reader.slice_labels(), _words(reader, reading, max(words, _NAMING))

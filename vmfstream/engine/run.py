@@ -5,6 +5,8 @@ The modules of encoders and models are imported when these are built, while a th
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
@@ -22,7 +24,8 @@ from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
 from vmfstream.machine import memory_there
 from vmfstream.online.settings import TrackerSettings
-from vmfstream.protocols import Codec, ColumnCodec, Executor, Model, Source, Store
+from vmfstream.protocols import Codec, ColumnCodec, Executor, Local, Model, Source, Store
+from vmfstream.records import Position
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import seeds_from_text
@@ -55,6 +58,7 @@ class RunSettings:
     title : name of the stream on the page.
     source : where the documents come from.
     licence : what may be done with them.
+    begins : digest of the first message of a source whose messages are counted from its beginning, or empty.
     topics : maximum number of active topics; the number of topics if they are fixed.
     slices : length of a slice, see `vmfstream.engine.loop.slices.Slicing.parse`.
     seed : of all random choices.
@@ -95,6 +99,7 @@ class RunSettings:
     title: str = "documents"
     source: str = ""
     licence: str = ""
+    begins: str = ""
     topics: int = 30
     slices: str = "year"
     seed: int = 0
@@ -396,7 +401,7 @@ _MOST_STORIES = 10_000
 log = logging.getLogger(__name__)
 
 _NOT_STORED = {"rules", "slices_by_times", "from_file"}
-_MAY_DIFFER = {"title", "licence", "source"} | _NOT_STORED
+_MAY_DIFFER = {"title", "licence", "source", "begins"} | _NOT_STORED
 _CODE = {"tokeniser": "tokeniser", "embed": "sentence model"}
 _RULE = "rule."
 
@@ -493,12 +498,15 @@ def follow(
         If the source cannot be read, or a store has other settings or another source.
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
+        settings = replace(settings, begins=_beginning(source, stop))
+        begins = settings.begins
         settings = agree(settings, store.settings(settings.as_text()), renamed=renamed)
         codec = settings.embedding(codec) or codec
         cut = replace(settings.engine(linger, ahead if executor is None else 0), labels=labels)
         checkpoint = store.resume()
         if checkpoint is not None:
-            source.seek(checkpoint.position)
+            same = renamed or not begins or settings.begins in ("", begins)
+            _continue(source, checkpoint.position, same=same)
         reading = stack.enter_context(reader_of(source, codec, cut)) if executor is None else None
 
         from vmfstream.engine.loop.engine import Engine
@@ -524,6 +532,33 @@ def follow(
         if engine.finished and isinstance(store, RunFile):
             store.compact()
     return engine
+
+
+def _beginning(source: Source, stop: Callable[[], bool]) -> str:
+    """Return a digest of the first message of a source that a store knows it by; empty if it has none."""
+    first = source.first(stop) if isinstance(source, Local) else None
+    if first is None:
+        return ""
+    value = first.value
+    body = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True, default=str).encode()
+    return hashlib.blake2b(body, digest_size=8).hexdigest()
+
+
+def _continue(source: Source, position: Position, *, same: bool) -> None:
+    """Let a source go on from a position; ``same`` tells that it begins as it did when the store was begun.
+
+    Raises
+    ------
+    InputError
+        If it is another one, whose messages cannot be told from those that were read.
+    """
+    if same:
+        source.seek(position)
+    elif not (isinstance(source, Local) and source.goes_on(position)):
+        raise InputError(
+            f"{source.name} does not begin as it did when this run file was begun, so which of its documents were read "
+            "cannot be told; choose another --out, or, where all are new, give the file another name and --renamed"
+        )
 
 
 def _check_memory(settings: RunSettings) -> None:

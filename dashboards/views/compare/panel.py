@@ -11,7 +11,7 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import PageParts, Panel, chart
 from vmfstream.dashboards.rows.geometry import as_bytes, sketch_of
-from vmfstream.dashboards.rows.history import history_of, lived
+from vmfstream.dashboards.rows.history import history_of, lived, topics_of
 from vmfstream.dashboards.rows.run_rows import RunRows, reading_called
 from vmfstream.dashboards.view import Size
 from vmfstream.dashboards.views.compare.view import blank
@@ -25,9 +25,9 @@ _SIZES = {"wide": Size(800, 0), "phone": Size(362, 0)}
 def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return the blank figures, and one per reading and topic with nothing but its angles, while these are few."""
     slices = rows.slices().slice.size
-    pairs = lived(rows, topics)
-    few = len(pairs) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("filtered").slice.size > 0
-    drift = [f"compare/{reading}/{topic}" for reading, topic in pairs] if few else []
+    of_all = len(lived(rows, topics_of(rows).tolist()))  # so that fewer topics never mean more figures
+    few = of_all * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("filtered").slice.size > 0
+    drift = [f"compare/{reading}/{topic}" for reading, topic in lived(rows, topics)] if few else []
     return [f"compare/{kind}" for kind in _SIZES] + drift
 
 

@@ -249,6 +249,7 @@ def test_outputs_are_checked_before_the_first_document(
 ) -> None:
     outputs = {"--out": tmp_path / "run.duckdb", "--html": tmp_path / "page.html"}
     wrongs = [(tmp_path / "none" / "x", "does not exist; create it"), (tmp_path, "is a folder")]
+    wrongs += [(tmp_path / "page.pdf", "ends in .html, got page.pdf")] if option == "--html" else []
     wrongs += [(tmp_path / ("x" * length), "File name too long") for length in (256, 250)]  # with the draft's ending
     for wrong, message in wrongs:
         given = [part for pair in (outputs | {option: wrong}).items() for part in pair]

@@ -65,7 +65,7 @@ def test_names_the_package_that_is_missing(
         drain(open_source(tmp_path / name))
 
 
-def test_an_excel_sheet_as_people_write_them(tmp_path: Path) -> None:
+def test_an_excel_sheet_as_people_write_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
@@ -85,6 +85,7 @@ def test_an_excel_sheet_as_people_write_them(tmp_path: Path) -> None:
         (2, {"id": "x", "date": "2021-03-02"}),  # no program has computed the formula
         (3, {"id": 8, "text": "b"}),
     ]
+    assert [one.getMessage() for one in caplog.records] == ["a.xlsx: only its first sheet, Sheet, is read, not other"]
     decoded = [FieldCodec().decode(message) for message in messages]
     assert [type(one) for one in decoded] == [Document, Rejected, Rejected]
     sheet.cell(1, 2, "id")

@@ -82,6 +82,19 @@ def test_texts_without_dates_have_the_time_of_their_last_change(tmp_path: Path) 
     assert all(isinstance(FieldCodec().decode(message), Rejected) for message in messages)  # four bytes, three taken
 
 
+def test_a_text_without_a_date_among_dated_ones_is_rejected(tmp_path: Path) -> None:
+    for name in ("2020-01-02.txt", "2020-01-03.txt", "README.txt"):
+        (tmp_path / name).write_text("some")
+    found = [FieldCodec().decode(message) for message in drain(open_source(tmp_path))]
+    assert [one.time for one in found if isinstance(one, Document)] == [
+        datetime(2020, 1, 2, tzinfo=UTC),
+        datetime(2020, 1, 3, tzinfo=UTC),
+    ]
+    (wrong,) = [one for one in found if isinstance(one, Rejected)]
+    assert wrong.reason.startswith("no time: the file's name has no date")
+    assert wrong.excerpt == "README.txt"
+
+
 def test_a_folder_says_what_it_should_hold(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected files ending in \.jsonl, .* found none"):
         open_source(tmp_path)

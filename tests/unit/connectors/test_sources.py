@@ -22,6 +22,7 @@ from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.connectors.stdin import StdinSource
+from vmfstream.errors import InputError
 from vmfstream.protocols import Source
 from vmfstream.records import Document, Message
 
@@ -175,6 +176,10 @@ def test_seek_beyond_the_end_is_the_end(make: Maker) -> None:
     part = drain(make())[0].part
     source = make()
     source.seek({part: 100})
+    if isinstance(source, StdinSource):  # the lines that were read before are not there
+        with pytest.raises(InputError, match=r"ended after line \d+, and 100 lines of it were read before"):
+            drain(source)
+        return
     assert drain(source) == []
     assert source.exhausted
 

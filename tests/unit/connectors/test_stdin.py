@@ -49,6 +49,25 @@ def test_gives_whole_lines_as_they_arrive(pipe: tuple[StdinSource, int]) -> None
     assert [(m.part, m.offset, m.value) for m in source.poll(5, 5.0)] == [("stdin", 3, b"last")]
 
 
+def test_other_lines_are_counted_behind_those_that_were_read(pipe: tuple[StdinSource, int]) -> None:
+    source, writing = pipe
+    threading.Timer(0.3, os.write, [writing, b"\n8\n9\n"]).start()
+    first = source.first(lambda: False)
+    assert first is not None
+    assert first.value == b"8"
+    assert source.goes_on({"stdin": 7})
+    assert [(m.offset, m.value) for m in source.poll(5, 1.0)] == [(8, b"8"), (9, b"9")]
+    os.close(writing)
+
+
+def test_waiting_for_the_first_line_ends_when_it_shall(pipe: tuple[StdinSource, int]) -> None:
+    source, writing = pipe
+    asked = iter((False, True))
+    assert source.first(lambda: next(asked)) is None
+    os.close(writing)
+    assert source.first(lambda: False) is None
+
+
 def test_passes_over_the_lines_read_before_and_cannot_go_back(pipe: tuple[StdinSource, int]) -> None:
     source, writing = pipe
     os.write(writing, b"1\n2\n3\n4\n")

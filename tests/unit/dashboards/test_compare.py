@@ -141,6 +141,14 @@ def test_the_angles_of_a_page_are_those_of_the_view() -> None:
             )
 
 
+def test_fewer_topics_never_have_more_angles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures of a small page are among those of a large one."""
+    rows = CachedRows(gazette(slices=6, topics=3))
+    assert PANEL.keys is not None
+    monkeypatch.setattr("vmfstream.dashboards.views.compare.panel._MOST_ANGLES", 100)  # of 6 pairs there are 108
+    assert PANEL.keys(rows, [0, 1, 2]) == PANEL.keys(rows, [0]) == ["compare/wide", "compare/phone"]
+
+
 def test_a_page_without_sketches_has_no_angles() -> None:
     rows = gazette(slices=6, topics=3)
     rows.sketch_frames.clear()

@@ -128,7 +128,7 @@ def test_a_calm_run_has_nothing_unusual() -> None:
         "Documents",
         "Misfit of new documents",
         "Words outside the vocabulary",
-        "Active topics",
+        "Topics, active and dormant",
         "Coherence of words",
         "Different words of topics",
         "Drift alarms",

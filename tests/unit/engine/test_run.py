@@ -58,7 +58,7 @@ def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
     text = other_texts.get(name, "other")
     changed: Any = 1 if was == inf else was + 1 if isinstance(was, int | float) else text
     other = replace(begun, **{name: changed})
-    if name in ("title", "source", "licence"):
+    if name in ("title", "source", "licence", "begins"):
         assert agree(other, begun.as_text()) == begun
         return
     with pytest.raises(InputError, match=f"begun with {name} = "):

@@ -95,7 +95,7 @@ class Seeding:
         for one in self._seeds:
             missing = [word for word in one.words if not _rows(reader, [word]).nnz]
             if one.name not in self.names:
-                log.warning("the topic %r is left out for good: the documents so far have none of its words", one.name)
+                log.warning("the topic %r is left out: the documents so far have none of its words", one.name)
             elif missing:
                 words = ", ".join(map(repr, missing))
                 log.warning("the topic %r begins without words that few documents have so far: %s", one.name, words)
