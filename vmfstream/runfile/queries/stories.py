@@ -109,16 +109,29 @@ def trend_word(trend: float, ended: bool, merged_into: int = -1) -> str:
     return "rising" if trend >= RISING else "falling" if trend <= -RISING else "steady"
 
 
+_STORIES = """
+    with merged as (
+        select story, last(other order by rowid) as other from story_event where kind = 'merged' group by story),
+    voted as (
+        select coalesce(m.other, d.story) as story, coalesce(l.topic, d.topic) as topic, count(*) as votes
+        from document d left join document_smoothed l using (slice, place) left join merged m on m.story = d.story
+        where d.story >= 0 and exists (from meta where key = 'documents' and value = 'all') group by all),
+    parent as (select story, arg_max(topic, votes * 65536 - topic) as topic from voted where topic >= 0 group by story)
+    select s.* replace (coalesce(parent.topic, s.topic) as topic), coalesce(merged.other, -1) as merged_into
+    from story s left join parent using (story) left join merged using (story)
+"""
+"""Stories with the topics of most of their documents, as known now; the smallest of several."""
+
+
 class StoryQueries(RunFileQueries):
     """Queries of stories; runs without stories have none."""
 
     def stories(self, top: int | None = None) -> StoryFrame:
-        """Return at most ``top`` stories: by the slice of their last document, newest first, and by size."""
-        merged = (
-            "select story, last(other order by rowid) as other from story_event where kind = 'merged' group by story"
-        )
-        known = f"select s.*, coalesce(m.other, -1) as merged_into from story s left join ({merged}) m using (story)"
-        return self._frame(StoryFrame, f"from ({known}) order by last_slice desc, size desc, story limit $1", [top])
+        """Return at most ``top`` stories: by the slice of their last document, newest first, and by size.
+
+        Their parent topics are those of most of their documents, as far as the run file keeps these.
+        """
+        return self._frame(StoryFrame, f"from ({_STORIES}) order by last_slice desc, size desc, story limit $1", [top])
 
     def story_words(self, top: int = 10) -> StoryWordFrame:
         """Return at most ``top`` words of every story."""
