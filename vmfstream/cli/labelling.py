@@ -102,7 +102,11 @@ def label(
     max_rejected: MaxRejected = MOST_REJECTED,
     config: Config = None,
     message_format: Annotated[
-        str, typer.Option(help="Format of a Kafka topic's messages: json or text.", rich_help_panel=KAFKA)
+        str,
+        typer.Option(
+            help="Format of a Kafka topic's messages, or of lines on standard input: json or text.",
+            rich_help_panel=KAFKA,
+        ),
     ] = "json",
     schema_registry: SchemaRegistryOption = None,
     wait: Annotated[
@@ -128,7 +132,7 @@ def label(
     vmfstream label news.duckdb new.csv --at 2003
     vmfstream label news.duckdb new.jsonl --topics-from topics.toml
     """
-    from vmfstream.cli.options import file_options, is_piped, no_file_options
+    from vmfstream.cli.options import file_options, is_piped, no_file_options, stdin_options
     from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import read_options
     from vmfstream.frozen.model import FrozenModel
@@ -147,7 +151,9 @@ def label(
     reading: dict[str, Any] = {}
     if source.lower().startswith("kafka:"):
         reading = {"options": read_options(config), "format": message_format, "schema_registry": schema_registry}
-    elif not is_piped(source):
+    elif is_piped(source):
+        reading = stdin_options(message_format, "--message-format")
+    else:
         reading = file_options("1", encoding, delimiter)  # rows need no time
     no_file_options(source, encoding, delimiter)
     fields: dict[str, Any] = {"id": id, "time": time, "text": text, "time_format": time_format, "vector": vector}
@@ -157,13 +163,9 @@ def label(
     labelled = 0
     with closing(opened), stopping() as stop:
         write = _writer(format)
-        for documents in _documents(opened, codec, rejected, stop, wait):
-            if most is not None:
-                documents = documents[: most - labelled]
+        for documents in _documents(opened, codec, rejected, stop, wait, most):
             write(rows_of(documents, frozen))
             labelled += len(documents)
-            if labelled == most:
-                break
         write(None)
     wrong = rejected.tell(labelled, max_rejected)
     if stop.code:
@@ -218,9 +220,12 @@ def rows_of(documents: Documents, model: FrozenModel) -> Iterator[tuple[Any, ...
 
 
 def _documents(
-    source: Source, codec: FieldCodec, rejected: _Rejections, stop: Callable[[], bool], wait: bool
+    source: Source, codec: FieldCodec, rejected: _Rejections, stop: Callable[[], bool], wait: bool, most: int | None
 ) -> Iterator[Documents]:
-    """Yield the documents of a source until it ends, or a topic of Kafka gives no more unless it is waited for."""
+    """Yield the documents of a source until it ends, or a topic of Kafka gives no more unless it is waited for.
+
+    With ``most`` it ends behind so many documents, and only what was rejected before the last of them counts.
+    """
     from vmfstream.protocols import Live
     from vmfstream.records import Documents
 
@@ -236,11 +241,19 @@ def _documents(
         since = clock.monotonic()
         found = codec.decode_all(_timed(messages))
         position.update(zip(found.part, (found.offset + 1).tolist(), strict=True))
-        if found.rejected:
-            rejected.add(list(found.rejected.values()))
-            found = found.take([at for at in range(len(found)) if at not in found.rejected])
-        if len(found):
-            yield found if isinstance(found, Documents) else Documents.of(found)
+        wrong = found.rejected
+        places = [at for at in range(len(found)) if at not in wrong]
+        if most is not None and len(places) >= most:
+            places = places[:most]
+            wrong = {at: one for at, one in wrong.items() if at < places[-1]}
+        rejected.add(list(wrong.values()))
+        if places:
+            chosen = found if len(places) == len(found) else found.take(places)
+            yield chosen if isinstance(chosen, Documents) else Documents.of(chosen)
+        if most is not None:
+            most -= len(places)
+            if not most:
+                return
 
 
 def _timed(messages: Sequence[Message]) -> Sequence[Message]:

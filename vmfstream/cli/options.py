@@ -504,11 +504,11 @@ def only_kafka(source: str, given: Mapping[str, bool]) -> None:
             )
 
 
-def stdin_options(format: str) -> dict[str, Any]:
-    """Return options of standard input, whose lines are JSON or text."""
+def stdin_options(format: str, option: str = "--format") -> dict[str, Any]:
+    """Return options of standard input, whose lines are JSON or text; ``option`` names the format in errors."""
     kinds = {"json": "jsonl", "text": "txt"}
     if format not in kinds:
-        raise InputError(f"--format: expected json or text, got {format!r}")
+        raise InputError(f"{option}: expected json or text, got {format!r}")
     return {"format": kinds[format]}
 
 

@@ -339,6 +339,8 @@ class StoryMixture(SphereEstimator, Clusterer):
 
 
 def _unit_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
+    if issparse(vectors):
+        raise ValueError("vectors: expected a dense array, got a sparse one")
     rows = np.asarray(vectors, np.float32)
     if rows.ndim != 2 or rows.shape[1] < 2:
         raise ValueError(f"vectors: expected the shape (N, E) with E of at least 2, got {rows.shape}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -420,7 +421,12 @@ class SequentialMixture:
             if learning and self._timed and n:
                 raise ValueError(f"times: expected one for each of {n} rows, as in the batches before, got none")
             return None
-        given = np.asarray(times, np.float64)
+        raw = np.asarray(times)
+        if raw.dtype.kind in "iufb" or (raw.dtype == object and all(isinstance(one, Real) for one in raw.flat)):
+            given = raw.astype(np.float64)
+        else:
+            kind = type(raw.flat[0]).__name__ if raw.dtype == object else raw.dtype
+            raise ValueError(f"times: expected numbers in the unit of half_life, got {kind}")
         if given.shape != (n,):
             raise ValueError(f"times: expected one for each of {n} rows, got the shape {given.shape}")
         if not np.isfinite(given).all():

@@ -180,14 +180,23 @@ class FunctionModel:
 
     def __init__(self, function: Embed, name: str) -> None:
         self._function, self._name, self.dimension = function, name, 0
-        self.dimension = int(self.embed(["a"]).shape[1])
+        try:
+            self.dimension = int(self.embed(["a"]).shape[1])
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{name} failed on a first text with {type(error).__name__}: {error}") from error
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors, (N, D)."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         with np.errstate(over="ignore"):
-            found = np.asarray(self._function([text[:MOST_CHARACTERS] for text in texts]))
+            vectors = self._function([text[:MOST_CHARACTERS] for text in texts])
+            try:
+                found = np.asarray(vectors)
+            except ValueError as error:  # lists of different lengths
+                raise InputError(f"{self._name}: expected vectors of the same number of numbers: {error}") from error
             if found.dtype.kind not in "iuf" or found.ndim != 2 or len(found) != len(texts) or found.shape[1] < 2:
                 raise InputError(
                     f"{self._name}: expected {len(texts)} vectors of the same number of numbers, got the shape "

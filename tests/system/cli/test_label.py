@@ -100,6 +100,32 @@ def test_standard_input_is_labelled_as_it_comes(
     assert [row["id"] for row in rows(out)] == ["stdin:0", "stdin:1", "stdin:2"]
 
 
+def test_lines_of_standard_input_may_be_texts(
+    run: Run, run_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "pipe.txt"
+    path.write_text("\n".join(SUBJECTS) + "\n")
+    descriptor = os.open(path, os.O_RDONLY)
+    monkeypatch.setattr("vmfstream.connectors.stdin._stdin", lambda: descriptor)
+    code, out, err = run("label", run_file, "-", "--format", "jsonl", "--message-format", "text")
+    os.close(descriptor)
+    assert (code, err) == (0, "labelled: 3 documents, 0 rejected\n")
+    assert len({row["topic"] for row in rows(out)}) == 3
+    code, _, err = run("label", run_file, "-", "--message-format", "avro")
+    assert code == 1
+    assert "--message-format: expected json or text, got 'avro'" in err
+
+
+def test_what_is_rejected_behind_the_limit_does_not_count(run: Run, run_file: Path, tmp_path: Path) -> None:
+    bad: list[dict[str, object]] = [{"id": str(i), "text": ""} for i in range(10)]
+    path = write(tmp_path / "bad.jsonl", [*lines(2), *bad[:1], *lines(1), *bad])
+    code, out, err = run("label", run_file, path, "--limit", 2)
+    assert (code, len(out.splitlines()), err) == (0, 3, "labelled: 2 documents, 0 rejected\n")
+    code, _, err = run("label", run_file, path, "--limit", 3, "--max-rejected", 0.5)
+    assert code == 0
+    assert "labelled: 3 documents, 1 rejected" in err
+
+
 @pytest.mark.parametrize("name", ["model.zip", "model"])
 def test_a_frozen_model_labels_as_its_run_file(run: Run, run_file: Path, new: Path, tmp_path: Path, name: str) -> None:
     code, out, _ = run("freeze", run_file, "--out", tmp_path / name)

@@ -91,6 +91,13 @@ def test_a_model_that_fails_on_everything_ends_the_run() -> None:
         codec(failing).decode_all(messages("ship", "moon"))
 
 
+def test_a_model_whose_numbers_are_never_finite_ends_the_run() -> None:
+    with pytest.raises(InputError, match="mine failed on all of 2 texts: mine made numbers of the text that are not"):
+        codec().decode_all(messages("infinite ship", "infinite moon"))
+    found = codec().decode_all(messages("infinite ship"))  # of one text nothing follows
+    assert len(found.rejected) == 1
+
+
 def test_workers_load_their_own_model() -> None:
     embedding = SETTINGS.embedding(FieldCodec())
     assert isinstance(embedding, EmbeddingCodec)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,27 @@ def test_fit_forgets_and_a_failed_fit_does_not() -> None:
         model.fit(x, times=[1.0])
     assert pickle.dumps(model) == before
     assert model.fit(x).next_id_ == model.labels_.max() + 1
+
+
+@pytest.mark.parametrize(
+    ("times", "got"),
+    [
+        (np.array(["2024-01-01"] * 5, "M8[ns]"), r"datetime64\[ns\]"),
+        (np.array([1] * 5, "m8[s]"), r"timedelta64\[s\]"),
+        ([datetime(2024, 1, 1)] * 5, "datetime"),
+        (["1"] * 5, "<U1"),
+    ],
+)
+def test_times_are_numbers(times: Any, got: str) -> None:
+    """Of dates the unit is not known."""
+    with pytest.raises(ValueError, match=f"^times: expected numbers in the unit of half_life, got {got}$"):
+        StoryMixture().fit(np.eye(5), times=times)
+    assert StoryMixture().fit(np.eye(5), times=np.array([1, 2, 3, 4, 5], object)).n_stories_ == 5
+
+
+def test_vectors_beside_rows_are_dense() -> None:
+    with pytest.raises(ValueError, match=r"^vectors: expected a dense array, got a sparse one$"):
+        StoryMixture().fit(csr_array(np.eye(5)), vectors=csr_array(np.eye(5)))
 
 
 def test_no_row_is_learnt_if_one_is_bad() -> None:

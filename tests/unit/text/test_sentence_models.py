@@ -221,6 +221,8 @@ def test_a_function_by_its_address() -> None:
         (lambda texts: ["x"] * len(texts), "expected 1 vectors"),
         (lambda texts: np.ones((len(texts), 1)), "expected 1 vectors"),
         (lambda texts: None, "expected 1 vectors"),
+        (lambda texts: [[[1.0], [1.0, 2.0]]], "^mine:model: expected vectors of the same number of numbers: "),
+        (lambda texts: 1 / 0, "^mine:model failed on a first text with ZeroDivisionError: division by zero$"),
     ],
 )
 def test_a_function_that_returns_something_else(made: Any, message: str) -> None:

@@ -97,6 +97,8 @@ class EmbeddingCodec:
             vectors, reasons = self._one_by_one(texts, error)
         for at in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist():
             reasons.setdefault(at, f"{self._name} made numbers of the text that are not finite")
+        if len(reasons) == len(texts) > 1:
+            raise InputError(f"{self._name} failed on all of {len(texts)} texts: {reasons[0]}")
         return vectors, reasons
 
     def _one_by_one(self, texts: list[str], reason: Exception) -> tuple[NDArray[np.float32], dict[int, str]]:
