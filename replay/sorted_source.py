@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from vmfstream.connectors import open_file
 from vmfstream.connectors.codecs import FieldCodec, Refusal
+from vmfstream.connectors.files import FileSource
 from vmfstream.connectors.first_rows import ROWS, look_at
 from vmfstream.engine.loop.slices import UNITS
 from vmfstream.errors import InputError
@@ -66,6 +67,7 @@ class SortedSource:
         if rate is not None and not rate > 0:
             raise InputError(f"{name}: rate must be a positive number of documents per second, got {rate}")
         self.part = part
+        self.counted = False
         self._name = name
         self._rate = rate
         self._begun: float | None = None
@@ -107,8 +109,11 @@ class SortedSource:
         """Return a length of slices that suits the times of the documents, for users who name none.
 
         It is the longest, from year to minute, of which 10 or more hold documents. Slices that would hold fewer than 20
-        documents on average are too short: then it is the one that makes the most slices and is not.
+        documents on average are too short: then it is the one that makes the most slices and is not. Lines of plain text
+        have no times: slices are a tenth of them, 20 at least.
         """
+        if self.counted:
+            return str(max(_DOCUMENTS, -(-self._total // _SLICES)))
         counts = ", ".join(f"count(DISTINCT date_trunc('{unit}', moment))" for unit in _UNITS)
         row = self._connection.execute(f"SELECT count(moment), {counts} FROM sorted").fetchone()
         assert row is not None  # an aggregate has one row
@@ -264,6 +269,7 @@ class SortedFileSource(SortedSource):
                 _decode(rows, reader, connection)
 
             super().__init__(rows.name, rows.name, fill, rate=rate)
+            self.counted = isinstance(rows, FileSource) and rows.format == "txt" and rows.time is None
 
 
 def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnection) -> None:

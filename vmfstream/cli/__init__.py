@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
+import io
+import os
 import sys
 from typing import Annotated
 
@@ -37,6 +40,8 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; print an error meant for the user as one sentence and exit with code 1."""
     atexit.register(gc.freeze)  # with much compiled code, a search for unused objects takes a third of a second then
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # letters that a terminal does not have
     try:
         app()
     except VmfstreamError as error:
@@ -48,6 +53,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what waits to be printed would fail once more
+        tell_error(f"cannot write: {error.strerror}")
+        sys.exit(1)
 
 
 @app.callback(invoke_without_command=True)

@@ -233,7 +233,9 @@ def replay(
             sample=sample,
         )
         if settings.slices_by_times and not run_file.exists():
-            tell(f"slices: {settings.slices}, by the times of the documents; --slices chooses another length")
+            counted = settings.slices.isdigit()
+            how = " documents each, since lines have no times" if counted else ", by the times of the documents"
+            tell(f"slices: {settings.slices}{how}; --slices chooses another length")
         with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
             with (
                 progress(opened.title, opened.source.total, settings.slices) as (observe, stop),

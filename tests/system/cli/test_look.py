@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -268,3 +271,19 @@ def test_a_folder_that_is_missing_is_told_before_any_work(
 def test_a_page_of_another_kind_of_file_is_not_served(run: Run, good: Path) -> None:
     code, _, err = run("dashboard", good)
     assert (code, "is not a DuckDB file, so it is no run file" in err) == (1, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(run_file: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "vmfstream", "show", str(run_file)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "vmfstream: cannot write: No space left on device\n")
+
+
+def test_letters_that_an_output_does_not_have_are_written_as_numbers(run_file: Path) -> None:
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    command = [sys.executable, "-m", "vmfstream", "show", str(run_file), "--topic", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, env=ascii_only)
+    assert done.returncode == 0, done.stderr
+    assert "\\xb0" in done.stdout  # degrees

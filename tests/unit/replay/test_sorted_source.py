@@ -324,3 +324,10 @@ def test_slices_are_not_shorter_than_times_are_told(tmp_path: Path, form: str, u
     rows = [{"time": (begin + timedelta(days=at)).strftime(form), "text": "wheat"} for at in range(300)]
     with closing(SortedFileSource(write(tmp_path, ".jsonl", rows))) as source:
         assert source.usual_slices() == unit
+
+
+def test_lines_of_text_are_counted(tmp_path: Path) -> None:
+    for lines, length in ((7, "20"), (200, "20"), (405, "41")):
+        (tmp_path / "a.txt").write_text("some words\n" * lines)
+        with closing(SortedFileSource(tmp_path / "a.txt")) as source:
+            assert source.usual_slices() == length
