@@ -109,8 +109,8 @@ class SortedSource:
         """Return a length of slices that suits the times of the documents, for users who name none.
 
         It is the longest, from year to minute, of which 10 or more hold documents. Slices that would hold fewer than 20
-        documents on average are too short: then it is the one that makes the most slices and is not. Lines of plain text
-        have no times: slices are a tenth of them, 20 at least.
+        documents on average are too short: then it is the one that makes the most slices and is not. Lines of plain
+        text have no times: slices are a tenth of them, 20 at least.
         """
         if self.counted:
             return str(max(_DOCUMENTS, -(-self._total // _SLICES)))
