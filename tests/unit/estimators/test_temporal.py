@@ -101,6 +101,20 @@ def test_appended_slices_change_no_filtered_mean_of_the_past(options: dict[str, 
         assert same == [True, True]
 
 
+def test_bound_of_the_filter_is_one_of_all_documents() -> None:
+    """It grew with the slices: 2, 4 and 8 of the same rows had 1.6, 2.8 and 5.3 times the bound of one."""
+    rng = np.random.default_rng(0)
+    means = np.linalg.qr(rng.standard_normal((20, 20)))[0][:4]
+    x = rng.permutation(np.repeat(means, 60, axis=0) + 0.15 * rng.standard_normal((240, 20)))
+    for count in (1, 2, 8):
+        slices = np.arange(240) % count
+        filtered, smoothed = (
+            TemporalVMFMixture(4, random_state=0, inference=inference).fit(x, slices=slices).lower_bound_
+            for inference in ("filter", "smoother")
+        )
+        assert filtered == pytest.approx(smoothed, abs=0.2)
+
+
 def test_filter_started_in_the_first_slice_knows_nothing_of_later_ones() -> None:
     x, slices, _ = moving()
     whole = model(inference="filter", start="first").fit(x, slices=slices)

@@ -57,6 +57,13 @@ class KappaModel:
         """What the bound loses to the prior and gains from earlier documents."""
         return float((factor.kl + self.n_seen * factor.ell - self.t_seen * factor.mean).sum())
 
+    def earlier(self, d: int) -> float:
+        """What earlier documents alone give to the bound in ``d`` dimensions: -`cost` without others, or 0."""
+        if not self.n_seen.any():
+            return 0.0
+        nothing = np.zeros_like(self.n_seen)
+        return -self.cost(self.factor(d, nothing, nothing))
+
     def learned(self, d: int, n: Vector, t: Vector, factor: KappaFactor) -> tuple[KappaModel, KappaFactor]:
         """Learn the prior, unless topics left out of the estimate would lose more than the others gain.
 

@@ -58,7 +58,8 @@ class FilteredSlice:
 
     ``p`` predicted and ``h`` filtered natural vectors (D, kp) without the anchor, ``weights`` (k,), ``kappa``, ``resp``
     (N, kp), ``counts`` (k,) documents per topic, ``log_predictive`` (N,) the density of each document under the
-    prediction, NaN while no concentration is known, ``bound`` of the slice alone.
+    prediction, NaN while no concentration is known, ``bound`` of the slice alone given the past: what earlier documents
+    give to it is left out, so the sum over slices is the bound of all.
     """
 
     p: Floats
@@ -213,6 +214,6 @@ def filter_step(
         found.resps[0],
         fit.counts[0],
         density,
-        float(fit.trace[-1]),
+        float(fit.trace[-1]) - model.earlier(len(h)),
         fit.converged,
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from vmfstream.bayes.factors.concentration import KappaPrior, quadrature_factor
+from vmfstream.arrays import Vector
+from vmfstream.bayes.factors.concentration import KappaPrior, KappaRule, quadrature_factor
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.directional.bessel import inv_bessel_ratio
+from vmfstream.mixtures.options import Concentration
 
 D = 50
 N = np.array([10.0, 10.0, 12.0])
@@ -30,6 +34,22 @@ def test_known_values_and_noise() -> None:
     assert KappaModel("quadrature").known is None
     assert KappaModel("sampling").noisy
     assert not KappaModel(7.0).noisy
+
+
+@pytest.mark.parametrize("concentration", ["shared", "own"])
+@pytest.mark.parametrize("rule", ["quadrature", "lognormal", "point"])
+def test_parts_of_the_documents_give_as_much_as_all(rule: KappaRule, concentration: Concentration) -> None:
+    nothing = np.zeros(1 if concentration == "shared" else 3)
+    model = KappaModel(rule, None if rule == "point" else KappaPrior(3.0, 0.5), concentration, nothing, nothing)
+
+    def given(model: KappaModel, n: Vector, t: Vector) -> float:
+        factor = model.factor(D, n, t)
+        return float((model.grouped(t) * factor.mean - model.grouped(n) * factor.ell).sum()) - model.cost(factor)
+
+    assert model.earlier(D) == 0
+    after = replace(model, n_seen=model.grouped(N), t_seen=model.grouped(T))
+    assert after.earlier(D) == pytest.approx(given(model, N, T))
+    assert given(model, N, T) + given(after, 2 * N, T) - after.earlier(D) == pytest.approx(given(model, 3 * N, 2 * T))
 
 
 def test_learning_the_prior_renews_the_factors_under_it() -> None:

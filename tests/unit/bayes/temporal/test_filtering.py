@@ -11,7 +11,7 @@ import pytest
 from tests.data import golden_file
 from tests.unit.bayes.temporal.slices import simulated
 from tests.unit.mixtures.planted import directions
-from vmfstream.bayes.factors.concentration import KappaRule, point_kappa
+from vmfstream.bayes.factors.concentration import KappaPrior, KappaRule, point_kappa
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat.variational import fit
@@ -68,6 +68,18 @@ def test_filter_follows_topics_and_sums_what_it_saw() -> None:
     assert out.slices[3].log_predictive.mean() > out.slices[1].log_predictive.mean()
     rho = 1 + np.sum(resps, axis=(0, 1))[:3]
     assert out.slices[-1].weights == pytest.approx(rho / rho.sum())
+
+
+@pytest.mark.parametrize("rule", ["point", "quadrature"])
+def test_bounds_of_slices_leave_out_earlier_documents(rule: KappaRule) -> None:
+    """Each held the likelihood of all earlier slices once more."""
+    rows, resp = np.concatenate(simulated(t=4)[0]), np.concatenate(simulated(t=4)[1])
+    prior = KappaPrior(5.0, 1.0)
+    whole = filter_fit([rows], resp, 3, omega=0.999, kappa=rule, kappa_prior=prior).slices[0].bound
+    parts = filter_fit(np.split(rows, 4), np.split(resp, 4), 3, omega=0.999, kappa=rule, kappa_prior=prior).slices
+    assert sum(one.bound for one in parts) == pytest.approx(whole, rel=0.01)
+    for one in parts[1:]:
+        assert one.bound == pytest.approx(one.log_predictive.sum(), rel=0.2)
 
 
 @pytest.mark.parametrize("case", FILTER)
