@@ -136,17 +136,30 @@ class LikelihoodMixture(MixtureEstimator):
         """Return the Bayesian information criterion of the rows of ``X``, the smaller the better.
 
         p log N - 2 log L with p free parameters and the likelihood of the N rows that have a direction.
+
+        Raises
+        ------
+        ValueError
+            If no row has one.
         """
         log_likelihood, rows = self._log_likelihood(X)
         return self._free_parameters() * float(np.log(rows)) - 2.0 * log_likelihood
 
     def aic(self, X: ArrayLike) -> float:
-        """Return Akaike's information criterion of the rows of ``X``, the smaller the better: 2 p - 2 log L."""
+        """Return Akaike's information criterion of the rows of ``X``, the smaller the better: 2 p - 2 log L.
+
+        Raises
+        ------
+        ValueError
+            If no row has a direction.
+        """
         return 2.0 * self._free_parameters() - 2.0 * self._log_likelihood(X)[0]
 
     def _log_likelihood(self, X: ArrayLike) -> tuple[float, int]:
         """Log-likelihood of the rows that have a direction, and their number."""
         directed = ~self._rows(X)[1]
+        if not directed.any():
+            raise ValueError(f"X: expected a row with a direction, got {len(directed)} rows of zeros")
         return float(self.score_samples(X, relative_to_uniform=False)[directed].sum()), int(directed.sum())
 
     def _free_parameters(self) -> int:

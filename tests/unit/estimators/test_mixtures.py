@@ -282,6 +282,13 @@ def test_criteria_count_what_is_free_and_find_the_number_of_components() -> None
     assert int(np.argmin(found)) + 1 == 3
 
 
+@pytest.mark.parametrize("criterion", ["bic", "aic"])
+def test_criteria_need_a_row_with_a_direction(criterion: str) -> None:
+    fitted = VMFMixture(3, random_state=0).fit(planted(a=0.9, n=300)[0])
+    with pytest.raises(ValueError, match="X: expected a row with a direction, got 3 rows of zeros"):
+        getattr(fitted, criterion)(np.zeros((3, 8)))
+
+
 def test_probabilities_are_features_with_names() -> None:
     x, truth = planted(a=0.9)
     features = make_pipeline(VMFMixture(3, random_state=0), LogisticRegression()).fit(x, truth)
