@@ -83,6 +83,12 @@ class NamedFeatures:
         return csr_array((values[known].astype(np.float32), columns[known], bounds), shape=(1, self.width))
 
 
+def refuse_plain_rows(method: str, learnt: bool) -> None:
+    """Raise ValueError for a ``method`` of named features if rows without names were ``learnt``."""
+    if learnt:
+        raise ValueError(f"{method}: expected rows without names, for fit or partial_fit was called before")
+
+
 def finite_numbers(x: Mapping[Any, float]) -> dict[Any, float]:
     """Return a copy of a document with its numbers other than 0.
 

@@ -16,7 +16,7 @@ from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first
 from vmfstream.estimators.distinct import Copies, copies_of_documents
-from vmfstream.estimators.features import NamedFeatures, finite_numbers
+from vmfstream.estimators.features import NamedFeatures, finite_numbers, refuse_plain_rows
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.mixtures.columns import renumbered
 from vmfstream.online.belief import up_to_date
@@ -199,17 +199,24 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             self.learn_one(document)
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
-        """Return the id of the most probable topic of one document; 0 as long as nothing is known."""
-        return int(self._predicted([x])[0])
+        """Return the id of the most probable topic of one document; 0 as long as nothing is known.
+
+        Raises
+        ------
+        ValueError
+            If a value is not a finite number, or rows without names were learnt (``fit``, ``partial_fit``).
+        """
+        return int(self._predicted("predict_one", [x])[0])
 
     def predict_many(self, X: Any) -> NDArray[np.int64]:
-        """Return the ids of the most probable topics of the rows of a pandas.DataFrame, (N,)."""
-        return self._predicted(X.to_dict("records"))
+        """Return the ids of the most probable topics of the rows of a pandas.DataFrame, (N,), as `predict_one` does."""
+        return self._predicted("predict_many", X.to_dict("records"))
 
-    def _predicted(self, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
+    def _predicted(self, method: str, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
         numbers = [finite_numbers(x) for x in documents]
         if not self.__sklearn_is_fitted__():
             return np.zeros(len(documents), np.int64)
+        refuse_plain_rows(method, not hasattr(self, "_features"))
         resp, _ = self._posterior(self._matrix(numbers, learn=False))
         return np.asarray(self.topic_ids_[resp.argmax(axis=1)])
 
@@ -293,8 +300,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         """Begin to number features; rows without names cannot be continued by rows with names."""
         if hasattr(self, "_features"):
             return
-        if hasattr(self, "_stream"):
-            raise ValueError("learn_one: expected rows without names, for partial_fit was called before")
+        refuse_plain_rows("learn_one", hasattr(self, "_stream"))
         self._begin()
         self._features = NamedFeatures(self.max_features)
         self._waiting: list[dict[Any, float]] = []

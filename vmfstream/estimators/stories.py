@@ -16,7 +16,7 @@ from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.distinct import copies_of_documents
-from vmfstream.estimators.features import NamedFeatures, finite_numbers
+from vmfstream.estimators.features import NamedFeatures, finite_numbers, refuse_plain_rows
 from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whole
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
 from vmfstream.stories.settings import AUTO, COMPONENTS, StorySettings
@@ -239,8 +239,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         """Learn one document, given as a mapping from features to numbers."""
         document = finite_numbers(x)
         if not hasattr(self, "_features"):
-            if hasattr(self, "_mixture"):
-                raise ValueError("learn_one: expected rows without names, for partial_fit was called before")
+            refuse_plain_rows("learn_one", hasattr(self, "_mixture"))
             self._check_parameters()
             self._mixture = self._begun(2, dense=False, fixed=False)
             self._features = NamedFeatures(self.max_features)
@@ -254,8 +253,15 @@ class StoryMixture(SphereEstimator, Clusterer):
         return self._window.flush(self._mixture).labels if self.window else np.zeros(0, np.int64)
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
-        """Return the id that one document would get if it were learnt next; -1 if it holds no feature."""
+        """Return the id that one document would get if it were learnt next; -1 if it holds no feature.
+
+        Raises
+        ------
+        ValueError
+            If a value is not a finite number, or rows without names were learnt (``fit``, ``partial_fit``).
+        """
         document = finite_numbers(x)
+        refuse_plain_rows("predict_one", hasattr(self, "_mixture") and not hasattr(self, "_features"))
         if not document:
             return -1
         if not hasattr(self, "_features") or self._features.all_new(document):

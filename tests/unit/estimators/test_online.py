@@ -241,6 +241,21 @@ def test_rows_with_and_without_names_do_not_mix() -> None:
         plain.learn_one({"a": 1.0})
 
 
+@pytest.mark.parametrize("kind", [OnlineVMFMixture, StoryMixture])
+def test_a_document_with_names_is_not_judged_by_rows_without(kind: Any) -> None:
+    """One kind ended with an AttributeError, the other took every document for the first of a new story."""
+    named = kind()
+    named.learn_one({"a": 1.0, "b": 1.0})
+    for model in (kind().fit(np.eye(4)), kind().partial_fit(np.eye(4)), named.fit(np.eye(4))):
+        with pytest.raises(ValueError, match="predict_one: expected rows without names, for fit or partial_fit was"):
+            model.predict_one({"a": 1.0})
+
+
+def test_many_documents_with_names_are_not_judged_by_rows_without() -> None:
+    with pytest.raises(ValueError, match="predict_many: expected rows without names"):
+        OnlineVMFMixture(2).fit(np.eye(4)).predict_many(pd.DataFrame({"a": [1.0]}))
+
+
 def test_rows_without_direction() -> None:
     x, _ = planted(n=50)
     x[::5] = 0.0
