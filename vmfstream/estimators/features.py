@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
@@ -87,6 +88,23 @@ def refuse_plain_rows(method: str, learnt: bool) -> None:
     """Raise ValueError for a ``method`` of named features if rows without names were ``learnt``."""
     if learnt:
         raise ValueError(f"{method}: expected rows without names, for fit or partial_fit was called before")
+
+
+def frame_documents(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a pandas.DataFrame as mappings from columns to values.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is something else, or two columns have the same name.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        kind = type(X)
+        raise ValueError(f"X: expected a pandas DataFrame, got {kind.__module__}.{kind.__qualname__}")
+    if not X.columns.is_unique:
+        raise ValueError(f"X: expected different column names, got {X.columns[X.columns.duplicated()][0]!r} repeatedly")
+    return list(X.to_dict("records"))
 
 
 def finite_numbers(x: Mapping[Any, float]) -> dict[Any, float]:

@@ -16,7 +16,7 @@ from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first
 from vmfstream.estimators.distinct import Copies, copies_of_documents
-from vmfstream.estimators.features import NamedFeatures, finite_numbers, refuse_plain_rows
+from vmfstream.estimators.features import NamedFeatures, finite_numbers, frame_documents, refuse_plain_rows
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.mixtures.columns import renumbered
 from vmfstream.online.belief import up_to_date
@@ -194,8 +194,14 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             self._learn_waiting()
 
     def learn_many(self, X: Any) -> None:
-        """Learn the rows of a pandas.DataFrame, whose columns are features, as `learn_one` does one after the other."""
-        for document in X.to_dict("records"):
+        """Learn the rows of a pandas.DataFrame, whose columns are features, as `learn_one` does one after the other.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is something else, column names repeat, or `learn_one` refuses a row; rows before it are learnt.
+        """
+        for document in frame_documents(X):
             self.learn_one(document)
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
@@ -210,7 +216,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     def predict_many(self, X: Any) -> NDArray[np.int64]:
         """Return the ids of the most probable topics of the rows of a pandas.DataFrame, (N,), as `predict_one` does."""
-        return self._predicted("predict_many", X.to_dict("records"))
+        return self._predicted("predict_many", frame_documents(X))
 
     def _predicted(self, method: str, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
         numbers = [finite_numbers(x) for x in documents]

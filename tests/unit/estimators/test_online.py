@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from numpy.typing import NDArray
 from river import checks, feature_extraction
@@ -254,6 +255,15 @@ def test_a_document_with_names_is_not_judged_by_rows_without(kind: Any) -> None:
 def test_many_documents_with_names_are_not_judged_by_rows_without() -> None:
     with pytest.raises(ValueError, match="predict_many: expected rows without names"):
         OnlineVMFMixture(2).fit(np.eye(4)).predict_many(pd.DataFrame({"a": [1.0]}))
+
+
+def test_many_documents_are_a_frame_of_pandas() -> None:
+    for method in (OnlineVMFMixture().learn_many, OnlineVMFMixture().predict_many):
+        for given, kind in ((np.eye(3), "numpy.ndarray"), (polars.DataFrame({"a": [1.0]}), "polars.*DataFrame")):
+            with pytest.raises(ValueError, match=f"X: expected a pandas DataFrame, got {kind}"):
+                method(given)
+        with pytest.raises(ValueError, match="X: expected different column names, got 'b' repeatedly"):
+            method(pd.DataFrame(np.eye(3), columns=["b", "a", "b"]))
 
 
 def test_rows_without_direction() -> None:
