@@ -211,8 +211,7 @@ class TemporalVMFMixture(MixtureEstimator):
         self._order = occupied_first(labels, k)
         self._take(evolution, labels)
         self._label_others(part, documents, numbers)
-        self.lower_bounds_ = evolution.trace / total(part.rows, part.weight)
-        self.lower_bound_ = float(self.lower_bounds_.max())
+        self._tell_bounds(part.rows, part.weight)
         self.n_iter_ = len(evolution.trace) - (self.inference == "smoother")  # which tells the bound of the start too
         self._warn_unless(self.converged_, self.max_iter)
         return self
@@ -239,7 +238,8 @@ class TemporalVMFMixture(MixtureEstimator):
         Notes
         -----
         Means given the past alone never change; with the smoother, as many earlier slices as ``lag`` allows are seen
-        anew. ``labels_`` are those of ``X``.
+        anew. ``labels_`` and bounds are those of ``X``: ``lower_bound_`` is the filter's bound per row given the slices
+        before, the only one of ``lower_bounds_``; ``n_iter_`` is 1, for one pass.
         """
         if not hasattr(self, "slices_"):
             return self.fit(X, y, sample_weight, slices=slices)
@@ -258,6 +258,8 @@ class TemporalVMFMixture(MixtureEstimator):
         with self._telling():
             evolution = extended(self._evolution, xs, masses)
         self._take(evolution, learnt.labels(evolution.resps, self.n_components))
+        self._tell_bounds(learnt.rows, learnt.weight)
+        self.n_iter_ = 1
         return self
 
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
@@ -309,6 +311,11 @@ class TemporalVMFMixture(MixtureEstimator):
             norms = column_norms(f)[: self.n_components]
             resp = memberships(documents.rows[rows], f, norms, self._evolution.kappa, log_weights)[0]
             self.labels_[rows] = resp[:, self._order].argmax(axis=1)
+
+    def _tell_bounds(self, rows: Rows, weight: Vector | None) -> None:
+        """Show the bounds of the ``rows`` of the last call, which were seen ``weight`` (N,) times."""
+        self.lower_bounds_ = self._evolution.trace / total(rows, weight)
+        self.lower_bound_ = float(self.lower_bounds_.max())
 
     def _take(self, evolution: Evolution, labels: NDArray[np.int64]) -> None:
         """Show a fit, with ``labels`` (N,) of its topics in their own order."""

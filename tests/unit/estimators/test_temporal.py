@@ -136,6 +136,25 @@ def test_appending_one_by_one_is_appending_at_once() -> None:
     assert stepwise.score_samples(x) == pytest.approx(at_once.score_samples(x), abs=1e-8)
 
 
+@pytest.mark.parametrize("inference", ["filter", "smoother", "meanfield"])
+def test_bounds_after_appending_are_those_of_what_was_appended(inference: str) -> None:
+    """They stayed those of the first call."""
+    x, slices, _ = moving()
+    past = slices < 10
+    fitted = model(inference=inference, start="first" if inference == "filter" else "all")
+    first = fitted.fit(x[past], slices=slices[past]).lower_bound_
+    expected = fitted.score(x[slices == 10])
+    appended = fitted.partial_fit(x[~past], slices=slices[~past]).lower_bound_
+    assert appended != first
+    assert appended == pytest.approx(expected, rel=0.35)
+    assert fitted.lower_bounds_.tolist() == [appended]
+    assert fitted.n_iter_ == 1
+    if inference == "filter":
+        whole = model(inference="filter", start="first").fit(x, slices=slices).lower_bound_
+        assert past.mean() * first + (~past).mean() * appended == pytest.approx(whole)
+    assert fitted.partial_fit(np.zeros((2, 200))).lower_bound_ == 0
+
+
 def test_mean_field_learns_its_hyperparameters() -> None:
     x, slices, labels = moving()
     options = {"inference": "meanfield", "persistence": 0.9, "max_iter": 500, "concentration": "own"}

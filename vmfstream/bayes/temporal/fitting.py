@@ -96,8 +96,9 @@ class Evolution:
     ``f`` natural vectors (D, kp) per slice, anchor included, as the inference gives them; ``gains`` what the documents
     of each slice added to them, kappa S_t (not by filter and mean field); ``h0`` (D, kp) the prediction for the first
     slice; ``anchor`` (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last call;
-    ``state`` what is predicted for the slice after the last; ``scores`` the mean log predictive density per document
-    for each of `PERSISTENCES` if that was chosen.
+    ``trace`` bounds after sweeps, or that of the appended slices given the past; ``state`` what is predicted for the
+    slice after the last; ``scores`` the mean log predictive density per document for each of `PERSISTENCES` if that was
+    chosen.
     """
 
     options: EvolutionOptions
@@ -205,6 +206,7 @@ def extended(past: Evolution, xs: Sequence[Rows], masses: Sequence[Vector] | Non
         kappa=filtered[-1].kappa,
         resps=[one.resp for one in filtered],
         state=state,
+        trace=np.array([sum(one.bound for one in filtered)]),
         converged=past.converged and all(one.converged for one in filtered),
     )
 
