@@ -1,8 +1,11 @@
-"""Check that texts are a sequence of strings, not one string or a table."""
+"""Take texts as callers have them: lists and columns, not one string or a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from vmfstream.errors import InputError
 
@@ -21,6 +24,23 @@ def check_texts(texts: object) -> None:
         raise InputError("texts: expected a sequence of texts, got one string")
     if _is_table(texts):
         raise InputError("texts: expected texts, such as frame['text'], got a table")
+
+
+def as_list(documents: Any) -> Any:
+    """Return one column, such as a Series or an array of one dimension, as a list; anything else as it is.
+
+    Examples
+    --------
+    >>> as_list(np.array(["cat", "ship"])), as_list({"text": ["cat"]})
+    (['cat', 'ship'], {'text': ['cat']})
+    """
+    if isinstance(documents, np.ndarray):
+        return documents.tolist() if documents.ndim == 1 else documents
+    if not _is_table(documents):
+        for method in ("to_list", "to_pylist"):
+            if hasattr(type(documents), method):
+                return getattr(documents, method)()
+    return documents
 
 
 def _is_table(given: object) -> bool:

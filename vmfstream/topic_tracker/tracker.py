@@ -25,7 +25,7 @@ from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.stories.settings import COMPONENTS
 from vmfstream.text.filters import is_language
-from vmfstream.text.given_texts import check_texts
+from vmfstream.text.given_texts import as_list, check_texts
 from vmfstream.text.own_tokeniser import Cut, name_of
 from vmfstream.text.sentence_models import Embed
 from vmfstream.topic_tracker.answers import Answers
@@ -255,8 +255,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         Parameters
         ----------
         documents : sequence of str, or a table
-            Texts, or a frame of pandas or polars, a table of Arrow or whatever has ``__arrow_c_stream__``, a data set
-            of Hugging Face, a mapping of columns, or an iterable of mappings.
+            Texts, also as a Series or an array, or a frame of pandas or polars, a table of Arrow or whatever has
+            ``__arrow_c_stream__``, a data set of Hugging Face, a mapping of columns, or an iterable of mappings.
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
             Of a table None: its column for the time counts. Slices of a number of documents need none.
         ids : sequence of str, optional
@@ -281,8 +281,10 @@ class TopicTracker(Labelling, Answers, Decisions):
         TopicTracker(topics=2, slices='year'): 18 documents, no closed slice yet; next: learn() more or finish()
         """
         names = {"text": text, "time": time, "id": id, "title": title}
-        if times is None and self._counted and documents and _are_texts(documents):
-            times = _NO_TIME
+        if times is None:
+            documents = as_list(documents)
+            if self._counted and _are_texts(documents) and len(documents):
+                times = _NO_TIME
         if times is not None:
             if named := [name for name, column in names.items() if column is not None]:
                 raise InputError(f"{', '.join(named)}: columns are named for a table, which is given without times")
@@ -409,10 +411,12 @@ class TopicTracker(Labelling, Answers, Decisions):
         >>> tracker.predict(["a cat", "the ship"]).tolist() == tracker.predict(["fur paw", "sea"]).tolist()
         True
         """
-        if times is None and not self._counted and _are_texts(documents):
-            raise InputError(
-                "times: expected one per text, or one for all, got none; slices of a number of documents need none"
-            )
+        if times is None:
+            documents = as_list(documents)
+            if not self._counted and _are_texts(documents):
+                raise InputError(
+                    "times: expected one per text, or one for all, got none; slices of a number of documents need none"
+                )
         self._begin(MemoryStore())
         self.learn(documents, times, ids, **columns).finish()
         return self

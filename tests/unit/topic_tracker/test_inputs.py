@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +133,32 @@ def test_documents_that_were_not_learnt_are_told() -> None:
 def test_other_documents_are_refused(rows: list[Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         TopicTracker().learn_many(rows)
+
+
+COLUMNS: dict[str, Callable[[list[str]], Any]] = {
+    "pandas": pd.Series,
+    "polars": lambda texts: pytest.importorskip("polars").Series(texts),
+    "array": np.array,
+    "objects": lambda texts: np.array(texts, np.object_),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_of_texts_needs_no_times_where_slices_are_counted(kind: str) -> None:
+    column = COLUMNS[kind](TEXTS)
+    wanted = TopicTracker(topics=3, slices=30).learn(TEXTS)
+    np.testing.assert_equal(TopicTracker(topics=3, slices=30).learn(column).topics(), wanted.topics())
+    wanted.finish()
+    np.testing.assert_equal(TopicTracker(topics=3, slices=30).fit(column).topics(), wanted.topics())
+    assert TopicTracker(topics=3, slices=30).learn(COLUMNS[kind]([])).topics() == []
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_of_texts_needs_times_where_slices_are_of_time(kind: str) -> None:
+    with pytest.raises(InputError, match=r"document 0: .* texts are given with times="):
+        TopicTracker(topics=3).learn(COLUMNS[kind](TEXTS))
+    with pytest.raises(InputError, match="times: expected one per text, or one for all, got none"):
+        TopicTracker(topics=3).fit(COLUMNS[kind](TEXTS))
 
 
 def test_rows_out_of_order_are_read_in_the_order_of_their_times() -> None:
