@@ -24,7 +24,7 @@ from vmfstream.stories.settings import StorySettings
 from vmfstream.stories.weights import RunningTfidf
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import TextEncoder, WordCounting
-from vmfstream.text.given_texts import check_texts
+from vmfstream.text.given_texts import checked_texts
 from vmfstream.text.own_tokeniser import Cut
 from vmfstream.text.sentence_models import Embed
 
@@ -259,11 +259,7 @@ class FrozenModel:
             If ``texts`` is one string or a table, or holds anything but strings, or vectors are missing or of another
             shape.
         """
-        check_texts(texts)
-        texts = list(texts)
-        wrong = next((at for at, text in enumerate(texts) if not isinstance(text, str)), None)
-        if wrong is not None:
-            raise InputError(f"texts[{wrong}]: expected a string, got {type(texts[wrong]).__name__}")
+        texts = checked_texts(texts)
         rows = self._checked(vectors, len(texts))
         n = len(texts)
         columns = None if rows is None else list(rows)

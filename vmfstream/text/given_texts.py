@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,32 @@ def check_texts(texts: object) -> None:
         raise InputError("texts: expected a sequence of texts, got one string")
     if _is_table(texts):
         raise InputError("texts: expected texts, such as frame['text'], got a table")
+
+
+def checked_texts(texts: Iterable[Any]) -> list[str]:
+    """Return texts as a list.
+
+    Raises
+    ------
+    InputError
+        If ``texts`` is one string, a table or nothing that can be gone through, or holds anything but strings; says
+        where.
+
+    Examples
+    --------
+    >>> checked_texts(np.array(["cat", "ship"]))
+    ['cat', 'ship']
+    """
+    check_texts(texts)
+    try:
+        given = iter(as_list(texts))
+    except TypeError:
+        raise InputError(f"texts: expected a sequence of texts, got {type(texts).__name__}") from None
+    found = list(given)
+    wrong = next((at for at, text in enumerate(found) if not isinstance(text, str)), None)
+    if wrong is not None:
+        raise InputError(f"texts[{wrong}]: expected a string, got {type(found[wrong]).__name__}")
+    return found
 
 
 def as_list(documents: Any) -> Any:

@@ -15,7 +15,7 @@ from vmfstream.online.belief import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackerSettings, TrackState
 from vmfstream.records import Documents
-from vmfstream.text.given_texts import check_texts
+from vmfstream.text.given_texts import checked_texts
 from vmfstream.text.own_tokeniser import Cut
 from vmfstream.text.protocol import Encoder
 from vmfstream.topic_tracker.base import TrackerParts, deprecated
@@ -44,7 +44,7 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If there are no topics yet, or ``texts`` is one string or a table.
+            If there are no topics yet, or ``texts`` is one string or a table, or holds anything but strings.
         """
         probability = self.transform(texts)
         known = probability.any(axis=1)
@@ -80,7 +80,7 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If there are no topics yet, or ``texts`` is one string or a table.
+            If there are no topics yet, or ``texts`` is one string or a table, or holds anything but strings.
         ValueError
             If the temperature is not above 0.
         """
@@ -201,7 +201,7 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If a topic is not active, topics are not one per text, or there are no topics yet.
+            If a topic is not active, topics are not one per text, or as `transform`.
         """
         state, x, known, _ = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
@@ -223,6 +223,11 @@ class Labelling(TrackerParts):
 
         A text above 0 is novel: no known topic explains it as well. A text none of whose words is known is infinitely
         novel; one without words, stop words aside, has 0.
+
+        Raises
+        ------
+        InputError
+            As `transform`.
         """
         state, x, known, worded = self._encoded(texts)
         found = np.where(worded, np.inf, 0.0)
@@ -235,7 +240,7 @@ class Labelling(TrackerParts):
 
         A second encoder counts them, so that the stream's vocabulary does not notice.
         """
-        check_texts(texts)
+        texts = checked_texts(texts)
         state = self._model.state
         if state is None:
             raise InputError("there are no topics yet; learn more documents first")

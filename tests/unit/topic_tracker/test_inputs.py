@@ -52,6 +52,11 @@ def begun(**settings: Any) -> TopicTracker:
     return TopicTracker(topics=3, **settings).learn(TEXTS, 2001).learn(TEXTS, 2002).learn(TEXTS[:25], 2003)
 
 
+def by_lengths(texts: list[str]) -> list[list[float]]:
+    """Return vectors of texts by the lengths of their words, for a model."""
+    return [[1.0, *(float(sum(len(word) == n for word in text.split())) for n in range(2, 9))] for text in texts]
+
+
 def ended(tracker: TopicTracker) -> TopicTracker:
     tracker.learn(TEXTS[25:], 2003).learn(TEXTS, 2005).finish()
     return tracker
@@ -334,6 +339,28 @@ def test_what_is_like_no_document_is_novel() -> None:
     assert usual < 0
     assert tracker.novelty(["unheard", "", "the and of", "unheard harbour ship"]).tolist()[:3] == [np.inf, 0.0, 0.0]
     assert np.isfinite(tracker.novelty(["unheard harbour ship"])).all()
+
+
+WRONG_TEXTS: dict[str, Any] = {
+    r"texts\[0\]: expected a string, got NoneType": [None],
+    r"texts\[1\]: expected a string, got int": ["ship", 3],
+    r"texts\[2\]: expected a string, got float": pd.Series(["ship", "sea", float("nan")], dtype=object),
+    "texts: expected a sequence of texts, got int": 3,
+    "texts: expected a sequence of texts, got one string": "ship",
+    "texts: expected texts, .* got a table": pd.DataFrame({"text": ["ship"]}),
+}
+
+
+@pytest.mark.parametrize("embed", first_of([None, by_lengths]))
+def test_only_texts_are_labelled(embed: Any) -> None:
+    tracker = begun(embed=embed)
+    for ask in (tracker.label, tracker.transform, tracker.predict, tracker.novelty):
+        for message, texts in WRONG_TEXTS.items():
+            with pytest.raises(InputError, match=message):
+                ask(texts)
+    others: tuple[Any, ...] = (np.array(TEXTS[:3]), pd.Series(TEXTS[:3]), iter(TEXTS[:3]))
+    for given in others:
+        np.testing.assert_array_equal(tracker.predict(given), tracker.predict(TEXTS[:3]))
 
 
 def test_questions_teach_nothing() -> None:
