@@ -38,7 +38,7 @@ class Answers(TrackerParts):
             rows once it has left the window of recent documents, which holds 16 slices at most; after `finish` all
             have. As long as none has, a warning says so.
         words : int
-            Strongest words per row.
+            Strongest words per row, at least 0.
         hindsight : bool
             Deprecated: the former name of ``smoothed``.
 
@@ -53,6 +53,11 @@ class Answers(TrackerParts):
             words in the recent documents, ``diversity`` tells how few of them it shares with other topics, and
             ``isotropy`` how evenly recent vectors spread around it, NaN where documents are words (all four not for
             smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
+
+        Raises
+        ------
+        InputError
+            If ``words`` is no whole number of at least 0.
         """
         return self._rows(smoothed=_smoothed(smoothed, hindsight), words=words)
 
@@ -124,9 +129,9 @@ class Answers(TrackerParts):
         Parameters
         ----------
         words : int
-            Strongest words per row, at most 10.
+            Strongest words per row, from 0 to 10; more give 10.
         documents : int
-            Representative documents per row, at most 5.
+            Representative documents per row, from 0 to 5; more give 5.
 
         Returns
         -------
@@ -136,6 +141,11 @@ class Answers(TrackerParts):
             ``last`` (labels of the slices of its first and last document), ``trend`` (``rising``, ``steady``,
             ``falling`` or ``ended``), ``topic`` (the parent topic, None if there is none) and ``documents`` (id and
             title of each).
+
+        Raises
+        ------
+        InputError
+            If ``words`` or ``documents`` is no whole number of at least 0.
 
         Examples
         --------

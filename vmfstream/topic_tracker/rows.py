@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vmfstream.decisions import told
 from vmfstream.errors import InputError
+from vmfstream.estimators.parameters import Whole
 from vmfstream.frozen.parts import PastTopics, missing_slice
 from vmfstream.records import Commit, Decision, DocumentRows, SliceReport, StoryRows, TopicRows
 from vmfstream.runfile.queries import trend_word
@@ -32,6 +33,7 @@ def rows_of_topics(
 
     ``names`` are those that people gave to topics. Each row has at most ``words`` words.
     """
+    _check_many(words=words)
     reports = closed_slices(commits)
     labels = {report.slice.index: report.slice.label for report in reports}
     automatic = _automatic(commits)
@@ -184,6 +186,7 @@ def rows_of_stories(
 
     ``label`` names a slice; each row has at most ``words`` words and ``documents`` representative documents.
     """
+    _check_many(words=words, documents=documents)
     newest: dict[int, tuple[StoryRows, int]] = {}
     for commit in commits:
         if commit.stories is not None:
@@ -224,6 +227,14 @@ def _rows_of_slice(label: str, topics: TopicRows, words: int) -> list[dict[str, 
         }
         for i in range(len(topics.topic))
     ]
+
+
+def _check_many(**given: object) -> None:
+    """Raise InputError for the first number of words or documents that is none."""
+    least = Whole(0)
+    for name, value in given.items():
+        if not least.holds(value):
+            raise InputError(f"{name}: expected a whole number of at least {least.low}, got {value!r}")
 
 
 def _at(column: NDArray[np.float64] | None, i: int) -> float:

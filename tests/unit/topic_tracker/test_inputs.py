@@ -393,6 +393,24 @@ def test_a_trajectory_is_one_topic_over_time() -> None:
         tracker.trajectory(9)
 
 
+@pytest.mark.parametrize("wrong", [-1, "a", 2.5, True, None])
+def test_numbers_of_words_and_documents_are_checked(wrong: Any) -> None:
+    tracker = TopicTracker()
+    expected = f"expected a whole number of at least 0, got {wrong!r}"
+    for ask in (tracker.topics, tracker.stories):
+        with pytest.raises(InputError, match=f"words: {expected}"):
+            ask(words=wrong)
+    with pytest.raises(InputError, match=f"documents: {expected}"):
+        tracker.stories(documents=wrong)
+
+
+def test_words_and_documents_may_be_left_out() -> None:
+    tracker = begun()
+    assert {len(row["words"]) for row in tracker.topics(words=0)} == {0}
+    rows = tracker.stories(words=np.int64(0), documents=0)  # type: ignore[arg-type]
+    assert {(len(row["words"]), len(row["documents"])) for row in rows} == {(0, 0)}
+
+
 def test_events_are_reported_in_order() -> None:
     events = ended(begun()).events()
     assert [(e["slice"], e["kind"], e["topic"]) for e in events] == [("2001", "started", k) for k in range(3)]
