@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 from vmfstream.errors import InputError
@@ -61,11 +62,22 @@ def decision(kind: str, topic: int = -1, other: int = -1, text: str = "") -> Dec
             raise InputError(f"{kind}: expected a word, got {text!r}")
     else:
         for topic_id in (topic, other) if kind == "merge" else (topic,):
-            if isinstance(topic_id, bool) or not hasattr(topic_id, "__index__") or topic_id < 0:
-                raise InputError(f"{kind}: expected the id of a topic, a whole number from 0 on, got {topic_id!r}")
+            check_topic_id(topic_id, kind)
         if kind == "merge" and topic == other:
             raise InputError(f"merge: topic {topic} cannot be merged with itself")
     return Decision(uuid4().hex, datetime.now(UTC), kind, int(topic), int(other), printed)
+
+
+def check_topic_id(topic: Any, where: str) -> None:
+    """Refuse what can be no id of a topic; ``where`` is what it was given to, for the message.
+
+    Raises
+    ------
+    InputError
+        If ``topic`` is no whole number from 0 on; True, False and 0.0 are none.
+    """
+    if isinstance(topic, bool) or not hasattr(topic, "__index__") or topic < 0:
+        raise InputError(f"{where}: expected the id of a topic, a whole number from 0 on, got {topic!r}")
 
 
 def told(one: Decision) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.decisions import check_topic_id
 from vmfstream.errors import InputError
 from vmfstream.records import Rejected
 from vmfstream.topic_tracker.base import TrackerParts
@@ -96,8 +97,9 @@ class Answers(TrackerParts):
         Raises
         ------
         InputError
-            If there is no such topic; names those that there are.
+            If there is no such topic, and names those that there are; if ``topic`` is no whole number; or as `topics`.
         """
+        check_topic_id(topic, "trajectory")
         rows = self._rows(smoothed=_smoothed(smoothed, hindsight), words=words)
         found = RowList(row for row in rows if row["topic"] == topic)
         if not found:

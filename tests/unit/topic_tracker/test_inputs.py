@@ -393,6 +393,15 @@ def test_a_trajectory_is_one_topic_over_time() -> None:
         tracker.trajectory(9)
 
 
+@pytest.mark.parametrize("wrong", [True, 0.0, -1, "0", None])
+def test_a_trajectory_is_that_of_an_id_as_a_pin_is(wrong: Any) -> None:
+    tracker = begun()
+    for call in (tracker.trajectory, tracker.pin):
+        with pytest.raises(InputError, match=f"{call.__name__}: expected the id of a topic, .* got {wrong!r}"):
+            call(wrong)
+    np.testing.assert_equal(tracker.trajectory(np.int64(1)), tracker.trajectory(1))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("wrong", [-1, "a", 2.5, True, None])
 def test_numbers_of_words_and_documents_are_checked(wrong: Any) -> None:
     tracker = TopicTracker()
