@@ -24,7 +24,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, get_args
 
 from vmfstream.dashboards import VIEWS, current_name
 from vmfstream.dashboards.dataframes import TableRows
@@ -46,9 +46,15 @@ P = ParamSpec("P")
 
 _WIDTH = 900
 
+_ASKED = ("meta", "slices", "topics", "word_codes", "has_smoothed")
+"""What rows of a run have and no other object, see `RunRows`."""
 
-def _former_names(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Let a function take the former names of ``run``, readings and forms, with a warning."""
+_POSSIBLE = {"reading": get_args(Reading), "form": get_args(Form), "measure": (*get_args(SizeMeasure), None)}
+"""Values of arguments that are names."""
+
+
+def _checked(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Let a function refuse unknown names, and take the former ones of ``run``, readings and forms, with a warning."""
 
     @wraps(draw)
     def drawn(*args: P.args, **named: P.kwargs) -> Figure:
@@ -58,12 +64,16 @@ def _former_names(draw: Callable[P, Figure]) -> Callable[P, Figure]:
         for name in ("reading", "form"):
             if name in named:
                 named[name] = current_name(str(named[name]))
+        for name, possible in _POSSIBLE.items():
+            if name in named and named[name] not in possible:
+                expected = " or ".join(repr(value) for value in possible)
+                raise InputError(f"{name}: expected {expected}, got {named[name]!r}")
         return draw(*args, **named)
 
     return drawn
 
 
-@_former_names
+@_checked
 def river(
     run: Run,
     *,
@@ -95,14 +105,14 @@ def river(
     Raises
     ------
     InputError
-        If the run cannot be read, or there is no such topic or date.
+        If the run cannot be read, there is no such topic, or ``measure`` or ``reading`` is none of those listed.
     """
     rows = _rows(run)
     chosen = measure or initial_measure(history_of(rows, reading))
     return _drawn(rows, "river", Size(width, height), theme, reading, topic, measure=chosen, all_topics=all_topics)
 
 
-@_former_names
+@_checked
 def words(
     run: Run,
     topic: int,
@@ -124,12 +134,12 @@ def words(
     Raises
     ------
     InputError
-        If the log cannot be read, or there is no such topic.
+        If the run cannot be read, there is no such topic, or ``form`` or ``reading`` is none of those listed.
     """
     return _drawn(_rows(run), "words", Size(width, 0), theme, reading, topic, form=form)
 
 
-@_former_names
+@_checked
 def compare(
     run: Run,
     topic: int,
@@ -165,7 +175,7 @@ def compare(
     return _drawn(rows, "compare", Size(width, 0), theme, reading, topic, other_topic=other_topic, **places)
 
 
-@_former_names
+@_checked
 def neighbours(
     run: Run,
     topic: int,
@@ -200,7 +210,7 @@ def seen_from_here(*args: Any, **named: Any) -> Figure:
     return neighbours(*args, **named)
 
 
-@_former_names
+@_checked
 def globe(
     run: Run,
     date: str | None = None,
@@ -216,7 +226,7 @@ def globe(
     return _drawn(rows, "globe", Size(width, width), theme, reading, topic, date=place)
 
 
-@_former_names
+@_checked
 def lineage(
     run: Run,
     *,
@@ -230,13 +240,13 @@ def lineage(
     return _drawn(_rows(run), "lineage", Size(width, 600), theme, reading, topic, all_topics=all_topics)
 
 
-@_former_names
+@_checked
 def tree(run: Run, *, reading: Reading = "smoothed", width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
     """Draw the newest hierarchy of topics as a treemap; parameters as in `river`."""
     return _drawn(_rows(run), "tree", Size(width, 520), theme, reading, None)
 
 
-@_former_names
+@_checked
 def search(
     run: Run,
     word: str,
@@ -250,7 +260,7 @@ def search(
     return _drawn(_rows(run), "search", Size(width, 560), theme, reading, topic, word=word)
 
 
-@_former_names
+@_checked
 def health(run: Run, *, width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
     """Draw what the tracker read and how well it did, slice by slice; parameters as in `river`."""
     return _drawn(_rows(run), "health", Size(width, 0), theme, "filtered", None)
@@ -275,7 +285,7 @@ def _rows(run: Run) -> CachedRows:
         return _of_tracker(run)
     if isinstance(run, Mapping):
         return CachedRows(TableRows(run))
-    if not hasattr(run, "topics"):
+    if not all(hasattr(run, name) for name in _ASKED):
         raise InputError(f"run: expected a path, a Reader, a TopicTracker or tables, got {type(run).__name__}")
     return CachedRows(run)
 

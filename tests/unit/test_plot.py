@@ -133,6 +133,26 @@ def test_what_is_not_there_is_said(run_file: Path, tmp_path: Path) -> None:
         plot.health(tmp_path / "none.duckdb")
 
 
+def test_a_model_is_no_run() -> None:
+    tracker = TopicTracker(topics=2).learn(["cat fur paw", "ship sea harbour"] * 20, 2001).learn(["ship"], 2002)
+    with pytest.raises(InputError, match="run: expected a path, a Reader, a TopicTracker or tables, got FrozenModel"):
+        plot.river(tracker.freeze())  # type: ignore[arg-type]
+
+
+UNKNOWN: dict[str, Callable[[Any], Any]] = {
+    "reading: expected 'filtered' or 'smoothed', got 'x'": lambda run: plot.river(run, reading="x"),  # type: ignore[arg-type]
+    "reading: expected 'filtered' or 'smoothed', got 'y'": lambda run: plot.tree(run, reading="y"),  # type: ignore[arg-type]
+    "measure: expected 'documents' or 'share' or None, got 'x'": lambda run: plot.river(run, measure="x"),  # type: ignore[arg-type]
+    "form: expected 'auto' or 'ranks' or 'heatmap' or 'both', got 'x'": lambda run: plot.words(run, 1, form="x"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("said", UNKNOWN)
+def test_unknown_names_are_refused(run_file: Path, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        UNKNOWN[said](run_file)
+
+
 def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
     tracker = TopicTracker(topics=2, slices="year")
     texts = ["cat fur paw", "ship sea harbour"] * 20
