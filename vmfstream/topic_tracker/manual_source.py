@@ -129,18 +129,27 @@ def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
     Raises
     ------
     InputError
-        If one is missing or no time, or there are not as many as texts.
+        If one is missing or no time, whose place is told, or there are not as many as texts.
     """
     if isinstance(times, Time | np.number):
         return np.full(n, microseconds(moment(times)))
-    found = [microseconds(moment(time)) for time in times]
+    try:
+        given = iter(times)
+    except TypeError:
+        raise InputError(f"times: expected one per text, or one for all, got {type(times).__name__}") from None
+    found = [microseconds(moment(time, at)) for at, time in enumerate(given)]
     if len(found) != n:
         raise InputError(f"times: expected one per text ({n}), got {len(found)}")
     return np.array(found, np.int64)
 
 
-def moment(time: Time) -> datetime:
+def moment(time: Time, at: int | None = None) -> datetime:
     """Return a time as an aware datetime in UTC, which it is in if it names no zone.
+
+    Parameters
+    ----------
+    time : a moment.
+    at : its place among several, for the message.
 
     Raises
     ------
@@ -148,9 +157,13 @@ def moment(time: Time) -> datetime:
         If it is missing (NaT) or no time.
     """
     if isinstance(time, np.datetime64 | datetime) and time != time:  # the missing times of numpy and pandas
-        raise InputError("times: NaT is no time")
+        raise InputError(f"{_named(at)}: NaT is no time")
     try:
         return from_value(time)
     except ValueError:
         expected = "expected a datetime, a date, a year or a text such as 2021-03-31"
-        raise InputError(f"times: {expected}, got {time!r}") from None
+        raise InputError(f"{_named(at)}: {expected}, got {time!r}") from None
+
+
+def _named(at: int | None) -> str:
+    return "times" if at is None else f"times[{at}]"

@@ -201,8 +201,24 @@ def test_texts_are_times(time: str) -> None:
 
 @pytest.mark.parametrize("time", ["yesterday", "", None, True, float("nan")])
 def test_what_is_no_time_is_refused(time: Any) -> None:
-    with pytest.raises(InputError, match="times: expected a datetime, a date, a year or a text"):
-        TopicTracker().learn(["a ship"], [time])
+    message = r"times\[1\]: expected a datetime, a date, a year or a text such as 2021-03-31, got "
+    with pytest.raises(InputError, match=message):
+        TopicTracker().learn(["a ship"] * 3, [2001, time, "x"])
+    with pytest.raises(InputError, match=message):
+        TopicTracker().learn({"text": ["a ship"] * 3, "time": [2001, time, "x"]})
+
+
+@pytest.mark.parametrize("missing", [np.datetime64("NaT"), pd.NaT])
+def test_the_place_of_a_missing_time_is_told(missing: Any) -> None:
+    with pytest.raises(InputError, match=r"times\[2\]: (NaT is no time|expected a datetime, .* got NaT)"):
+        TopicTracker().learn(["a ship"] * 3, [2001, "2001-03", missing])
+
+
+@pytest.mark.parametrize("times", [object(), np.array(2001)])
+def test_times_are_one_or_several(times: Any) -> None:
+    expected = f"times: expected one per text, or one for all, got {type(times).__name__}"
+    with pytest.raises(InputError, match=expected):
+        TopicTracker().learn(["a ship"], times)
 
 
 # --- probabilities
