@@ -72,6 +72,11 @@ def seeds_of(given: str | Path | Mapping[str, Iterable[str]] | Iterable[Mapping[
         return read_seeds(given)
     if isinstance(given, Mapping):
         return _seeds([{"name": name, "words": words} for name, words in given.items()], "topics_from")
+    if not isinstance(given, Iterable):
+        raise InputError(
+            "topics_from: expected a file, a mapping of names to words, or mappings with name and words or documents, "
+            f"got {type(given).__name__}"
+        )
     return _seeds([asdict(one) if isinstance(one, Seed) else one for one in given], "topics_from")
 
 

@@ -89,6 +89,13 @@ def test_what_is_no_seed_is_told_with_its_place(tmp_path: Path, text: str, told:
     assert str(path) in str(error.value)
 
 
+@pytest.mark.parametrize("given", [5, object()])
+def test_what_are_no_topics_is_told(given: Any) -> None:
+    expected = f"topics_from: expected a file, a mapping of names to words, .* got {type(given).__name__}"
+    with pytest.raises(InputError, match=expected):
+        TopicTracker(topics_from=given)
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read the topics from .*none\.toml: No such file"):
         read_seeds(tmp_path / "none.toml")
