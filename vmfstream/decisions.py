@@ -156,7 +156,7 @@ def check_topics(wanted: Decision, active: Iterable[int], ended: Iterable[int], 
 
 
 def check_words(wanted: Iterable[Decision], cut: Callable[[str], Sequence[str]]) -> None:
-    """Refuse at once a decision about a word in which the run's tokeniser, whose ``cut`` it is, finds none.
+    """Refuse at once a decision about what is not one word to the run's tokeniser, whose ``cut`` it is.
 
     Raises
     ------
@@ -164,8 +164,14 @@ def check_words(wanted: Iterable[Decision], cut: Callable[[str], Sequence[str]])
         If there is such a decision; quotes what it has instead of a word.
     """
     for one in wanted:
-        if one.kind in WORD_KINDS and not cut(one.text):
+        if one.kind not in WORD_KINDS:
+            continue
+        found = dict.fromkeys(cut(one.text))
+        if not found:
             raise InputError(f"{one.kind}: expected a word, got {one.text!r}, in which the tokeniser finds none")
+        if len(found) > 1:
+            words = ", ".join(map(repr, found))
+            raise InputError(f"{one.kind}: expected one word, got {one.text!r}, in which the tokeniser finds {words}")
 
 
 def applied(one: Decision, number: int, index: int) -> Decision:

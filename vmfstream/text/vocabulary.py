@@ -206,7 +206,7 @@ class Vocabulary:
         Raises
         ------
         InputError
-            If the text is not one word, or one phrase that is a term, or fewer than two columns would be left.
+            If the text is not one word, or fewer than two columns would be left.
         """
         term = self._term_of(word)
         if term in self._forbidden:
@@ -468,7 +468,7 @@ class Vocabulary:
         self.digest = digest.hexdigest()
 
     def _term_of(self, word: str) -> str:
-        """Return the term of a text, which must be one word, or one phrase where phrases are terms."""
+        """Return the term of a text, which must be one word, also where phrases are terms."""
         tokens = set(self.tokeniser.tokens(word))
         if len(tokens) != 1:
             raise InputError(f"expected {'one' if tokens else 'a'} word, got {word!r}")

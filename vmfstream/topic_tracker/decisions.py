@@ -87,10 +87,12 @@ class Decisions(TrackerParts):
     def forbid(self, words: str | Iterable[str]) -> None:
         """Leave ``words``, one or several, out of all topics from the end of the open slice on; stories keep them.
 
+        Phrases that hold one of them are left out too.
+
         Raises
         ------
         InputError
-            If the tokeniser finds no word in one, or the tracker was finished.
+            If one of them is not one word to the tokeniser, or the tracker was finished.
         """
         self._decide_words("forbid", words)
 

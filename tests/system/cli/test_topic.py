@@ -84,6 +84,7 @@ def test_while_a_run_is_writing_it_is_named(run: Run, run_file: Path) -> None:
         (("pin", 55), "there is no topic 55"),
         (("words",), "expected words"),
         (("words", "--forbid", " "), "forbid: expected a word"),
+        (("words", "--forbid", "two words"), "forbid: expected one word, got 'two words'"),
         (("words", "--forbid", "C++"), "forbid: expected a word, got 'C++', in which the tokeniser finds none"),
         (("words", "--forbid", "ship", "--allow", "!!!"), "allow: expected a word, got '!!!'"),
         (("unname", 1), "topic 1 has no name that was given to it"),

@@ -75,6 +75,20 @@ def test_a_word_is_what_the_tracker_s_own_tokeniser_finds() -> None:
     assert [row["text"] for row in tracker.decisions()] == ["x", "C++"]
 
 
+def test_what_a_tokeniser_leaves_together_is_one_word() -> None:
+    tracker = begun(tokeniser=lambda text: text.split(","))
+    tracker.forbid(["two words", "Ship,Ship"])
+    assert [row["text"] for row in tracker.decisions()] == ["two words", "Ship,Ship"]
+
+
+def test_runs_with_phrases_forbid_words_with_their_phrases() -> None:
+    tracker = begun(phrases=True)
+    tracker.forbid("ship")
+    with pytest.raises(InputError, match="forbid: expected one word, got 'ship harbour'"):
+        tracker.forbid("ship harbour")
+    assert [row["text"] for row in tracker.decisions()] == ["ship"]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("way", ["save", "pickle"])
 def test_decisions_stay_with_a_tracker(tmp_path: Path, way: str) -> None:
@@ -111,6 +125,10 @@ def test_wrong_decisions_are_told_at_once() -> None:
     for none in ("x", "!!!", "C++", ["ship", "12"]):
         with pytest.raises(InputError, match=r"forbid: expected a word, got '.*', in which the tokeniser finds none"):
             tracker.forbid(none)
+    for decide in (tracker.forbid, tracker.allow):
+        for several in ("two words", ["ship", "two words"], "two-words"):
+            with pytest.raises(InputError, match=r"expected one word, got 'two.words', .* finds 'two', 'words'"):
+                decide(several)
     with pytest.raises(InputError, match="allow: expected a word, got 'x'"):
         tracker.allow("x")
     for wrong in (None, 5):
