@@ -33,7 +33,7 @@ def count(page: Any) -> int:
 
 def test_stories_follow_the_date(page: Any) -> None:
     assert count(page) == 18
-    assert "18 stories" in js(page, "return document.querySelector('#stories-caption').textContent")
+    assert ": 18, the largest first" in js(page, "return document.querySelector('#stories-caption').textContent")
     press(page, "Home")
     assert until(page, "document.querySelectorAll('#stories > li').length === 20")  # 28, of which 20 are shown
     assert js(page, "return document.querySelector('#stories .title').textContent") == "Past 50"

@@ -39,7 +39,7 @@ def test_a_damaged_file_is_told_and_left_alone(recorded: Recorded, tmp_path: Pat
 def test_what_writes_files_goes_on_after_calls_that_fail() -> None:
     """A sample of the exhaustive search."""
     names = ("epoch 3", "undoing", "end", "decision", "frozen model", "page")
-    command = [sys.executable, "-m", "tests.system.powercut.failing_calls", "--every", "83"]
+    command = [sys.executable, "-m", "tests.system.powercut.failing_calls", "--every", "41"]
     command += [word for name in names for word in ("--scene", name)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
