@@ -109,7 +109,7 @@ def conclude(
     stay : called at last if the run was not interrupted; waits as long as a page is served
     late, rejected : shares of late documents and rejected messages, above which a finished run exits with code 3
     """
-    if not engine.epoch and stop.code is None:
+    if not (engine.finished or engine.epoch) and stop.code is None:
         run_file.unlink(missing_ok=True)  # it holds nothing
         raise InputError("expected documents, found none")
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"

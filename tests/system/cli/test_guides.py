@@ -102,7 +102,7 @@ def test_commands_stand_only_where_they_are_run() -> None:
 
 def adapted(command: str) -> str:
     """Return a command whose input ends, and that names a file where the page names none."""
-    return command.replace("tail -f ", "cat ").replace("RUN_FILE", "run.duckdb")
+    return command.replace("tail -n +1 -f ", "cat ").replace("RUN_FILE", "run.duckdb")
 
 
 @pytest.mark.parametrize("page", sorted(RUN))
