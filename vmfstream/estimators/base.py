@@ -413,16 +413,24 @@ def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> 
     return padded_columns(np.asarray(rows), dtype)
 
 
+MOST_WEIGHT = 1e12
+"""Most observations that weights may stand for: posteriors of more are narrower than double precision can tell."""
+
+
 def row_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return a weight for each of ``n`` rows; one number stands for all.
 
     Weights are numbers of observations to a fit. Those whose total is below the number of rows that have one can only
-    be relative: they are scaled to that number.
+    be relative: they are scaled to that number. ValueError for a total above `MOST_WEIGHT`.
     """
     weights = np.array(given, dtype=np.float64)
     weights = checked_weights(np.full(n, weights) if weights.ndim == 0 else weights, n, "sample_weight")
     rows = np.count_nonzero(weights)
-    if weights.sum() < rows:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > MOST_WEIGHT:
+        raise ValueError(f"sample_weight: expected at most {MOST_WEIGHT:.0e} observations in all, got {total:.3g}")
+    if total < rows:
         weights = weights / weights.max()  # the scale of the smallest numbers would overflow
         weights *= rows / weights.sum()
     return weights

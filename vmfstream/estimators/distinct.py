@@ -103,6 +103,10 @@ def check_one_by_one(rows: Rows) -> None:
         raise ValueError("inference: expected another one for rows in parts, got 'gibbs', which visits row by row")
 
 
+MOST_COPIES = 1_000_000_000
+"""Most rows that are taken one by one, each for itself, because of weights."""
+
+
 class Copies(NamedTuple):
     """Rows that are taken as often as their weights say, copies of one right after the other."""
 
@@ -117,6 +121,10 @@ class Copies(NamedTuple):
         bad = np.flatnonzero(weight != np.floor(weight))
         if len(bad):
             raise ValueError(f"sample_weight: expected whole numbers where {reason}, got {weight[bad[0]]:g}")
+        if weight.sum() > MOST_COPIES:
+            raise ValueError(
+                f"sample_weight: expected at most {MOST_COPIES:,} in all where {reason}, got {weight.sum():.3g}"
+            )
         counts = weight.astype(np.int64)
         first = np.where(counts > 0, np.cumsum(counts) - counts, -1)
         return cls(np.repeat(np.arange(len(counts)), counts), first)

@@ -20,8 +20,10 @@ from vmfstream import (
     DirichletProcessVMFMixture,
     FrequencySensitiveKMeans,
     HierarchicalVMFMixture,
+    OnlineVMFMixture,
     SphericalCauchyMixture,
     SphericalKMeans,
+    StoryMixture,
     TemporalVMFMixture,
     VMFHiddenMarkovModel,
     VMFMixture,
@@ -435,3 +437,22 @@ def test_weights_of_1_change_nothing(kind: Any) -> None:
         kind(4, init="k-means++", max_iter=1000, random_state=0).fit(x, sample_weight=w) for w in (None, np.ones(150))
     ]
     np.testing.assert_array_equal(*(fit.labels_ for fit in fits))
+
+
+@pytest.mark.parametrize("total", [1e13, 1e16, 1e300, 1.5e308])
+def test_weights_beyond_all_doubt_are_refused(total: float) -> None:
+    """Fits looked for a peak narrower than the distance of two numbers, for ever, or ended with NaN."""
+    x = np.random.default_rng(0).standard_normal((40, 5))
+    for model in (BayesianVMFMixture(2), HierarchicalVMFMixture(2, 2), DirichletProcessVMFMixture(2), VMFMixture(2)):
+        with pytest.raises(ValueError, match="sample_weight: expected at most 1e\\+12 observations in all, got "):
+            model.fit(x, sample_weight=np.full(40, total / 2))
+        model.fit(x, sample_weight=np.full(40, 1e10))
+
+
+def test_rows_are_not_copied_without_end() -> None:
+    x = np.random.default_rng(0).standard_normal((3, 5))
+    for model in (OnlineVMFMixture(2), StoryMixture()):
+        with pytest.raises(
+            ValueError, match=r"sample_weight: expected at most 1,000,000,000 in all where .*, got 1e\+11"
+        ):
+            model.partial_fit(x, sample_weight=[1e11, 1, 1])
