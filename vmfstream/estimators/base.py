@@ -407,6 +407,8 @@ def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> 
     means = np.asarray(init, np.float64)
     if means.shape != (k, d):
         raise ValueError(f"init: expected means of the shape {(k, d)}, got {means.shape}")
+    if not np.isfinite(means).all():
+        raise ValueError(f"init: expected finite means, got {means[~np.isfinite(means)][0]}")
     rows, empty = unit_rows(means)
     if empty.any():
         raise ValueError(f"init: expected means with a direction, got zeros in row {np.flatnonzero(empty)[0]}")

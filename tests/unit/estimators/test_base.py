@@ -126,6 +126,7 @@ def test_more_components_than_rows_is_an_error(estimator: Any, x: NDArray[np.flo
         ("init", "zeros", "init: expected one of 'k-means[+][+]'.* or an array or a callable, got 'zeros'"),
         ("init", np.ones((2, 25)), r"init: expected means of the shape \(3, 25\), got \(2, 25\)"),
         ("init", np.zeros((3, 25)), "init: expected means with a direction, got zeros in row 0"),
+        ("init", np.full((3, 25), np.nan), "init: expected finite means, got nan"),
         ("warm_start", "yes", "warm_start: expected True or False, got 'yes'"),
         ("n_jobs", -2, "n_jobs: expected an integer of at least -1 or None, got -2"),
     ],
