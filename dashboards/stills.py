@@ -23,6 +23,7 @@ from vmfstream.dashboards.rows.initial_selection import initial_measure, initial
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.search.view import SearchFrame
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.folders import write_file
 from vmfstream.runfile.queries import Reader, Reading
@@ -180,7 +181,12 @@ def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0
     view = VIEWS[what]()
     pixels = round(width * _PIXELS_PER_MM)
     high = pixels if what in _SQUARE else round(pixels * _SHAPE.get(what, 0.6))
-    drawing: dict[str, Any] = _on_white(view.drawing(view.frame(rows, selection), Size(pixels, high), "light"))
+    frame = view.frame(rows, selection)
+    if isinstance(frame, SearchFrame) and not frame.rows:
+        near = f"; similar ones are {', '.join(frame.near)}" if frame.near else ""
+        asked = f"{frame.word!r}, which is among the strongest words of no topic{near}" if frame.word else "none"
+        raise InputError(f"--word: expected the word of the picture of a search, got {asked}")
+    drawing: dict[str, Any] = _on_white(view.drawing(frame, Size(pixels, high), "light"))
     layout = drawing["layout"]
     lines = _lines(source(rows, what, selection), pixels)
     room = _FIRST_LINE + _NEXT_LINE * (len(lines) - 1)

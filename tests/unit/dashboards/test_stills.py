@@ -110,6 +110,14 @@ def test_what_cannot_be_drawn_is_said() -> None:
         printed(rows(), "words", Selection(topic=99))
 
 
+@pytest.mark.parametrize(
+    ("word", "got"), [(None, "none"), ("harbuor", "'harbuor', which .* of no topic; similar ones are harbour")]
+)
+def test_a_search_needs_a_word_that_is_there(word: str | None, got: str) -> None:
+    with pytest.raises(InputError, match=f"^--word: expected the word of the picture of a search, got {got}"):
+        printed(rows(), "search", Selection(word=word, reading="smoothed"))
+
+
 def test_dates_are_names_of_slices(tmp_path: Path) -> None:
     run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
     with pytest.raises(InputError, match="no date '1850' in this run file; dates are 1996 Q1 to 1996 Q4"):
