@@ -120,10 +120,6 @@ class FileSource:
         """Return the first row; None if there is none, or the file is a pipe."""
         return None if self.path.is_fifo() or self.exhausted or not self._ahead else self._ahead[0]
 
-    def goes_on(self, position: Position) -> bool:
-        """Return False: rows of a file are counted from its beginning."""
-        return False
-
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next rows, at most ``limit``; never waits."""
         if limit < 1:

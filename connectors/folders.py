@@ -63,7 +63,7 @@ class FolderSource:
         self._encoding = "utf-8" if encoding is None else checked_encoding(encoding)
         self._max_bytes = max_line_bytes
         self._texts = files if plain[0] else []
-        self._dated = 2 * sum(_DATE.search(file.name) is not None for file in self._texts) > len(self._texts)
+        self._dated = 2 * sum(_date_of(file.name) is not None for file in self._texts) > len(self._texts)
         self._part, self._next = self.name, 0
         self._files = [] if plain[0] else [FileSource(file, max_line_bytes=max_line_bytes, **options) for file in files]
         for source in self._files:
@@ -88,10 +88,6 @@ class FolderSource:
         """Return the name of the first text; None for tables, whose files are counted each by itself."""
         names = [printable(file.relative_to(self.path).as_posix()) for file in self._texts[:1]]
         return Message(self._part, 0, {"id": names[0]}) if names else None
-
-    def goes_on(self, position: Position) -> bool:
-        """Return False: texts are counted in the order of their names."""
-        return False
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next rows, at most ``limit``, of one file or several; never waits."""
@@ -118,9 +114,9 @@ class FolderSource:
     def _text(self, at: int) -> Message:
         file = self._texts[at]
         name = printable(file.relative_to(self.path).as_posix())
-        if self._dated and not _DATE.search(file.name):
-            return Message(self._part, at, refused(_UNDATED, name.encode()))
         time = _date_of(file.name) if self._dated else datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        if time is None:
+            return Message(self._part, at, refused(_UNDATED, name.encode()))
         size = file.stat().st_size
         try:
             with file.open("rb") as opened:
@@ -144,10 +140,12 @@ def _ending(file: Path) -> str:
     return Path(file.name.lower().removesuffix(".gz")).suffix
 
 
-def _date_of(name: str) -> datetime:
+def _date_of(name: str) -> datetime | None:
     found = _DATE.search(name)
-    year, month, day = found.groups() if found else (None, None, None)
+    if found is None:
+        return None
+    year, month, day = (int(part or 1) for part in found.groups())
     try:
-        return datetime(int(year or 1970), int(month or 1), int(day or 1), tzinfo=UTC)
+        return datetime(year, month, day, tzinfo=UTC)
     except ValueError:  # the 31st of a month that has none
-        return datetime(int(year or 1970), int(month or 1), 1, tzinfo=UTC)
+        return datetime(year, month, 1, tzinfo=UTC)

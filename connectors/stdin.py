@@ -22,7 +22,7 @@ class StdinSource:
     """Lines of a pipe as they arrive, the offset being the line from 0.
 
     A pipe cannot be rewound. To continue a run, pipe in the same lines from the first on, of which ``seek`` skips those
-    that were read before; or other lines, which ``goes_on`` counts from there.
+    that were read before; or other lines, which ``count_from`` counts from there.
 
     Parameters
     ----------
@@ -77,10 +77,9 @@ class StdinSource:
         line = next((line for line in self._lines if line.value.strip()), None)
         return None if line is None else Message(self.part, 0, line.value, None, line.oversized)
 
-    def goes_on(self, position: Position) -> bool:
+    def count_from(self, position: Position) -> None:
         """Count the lines of this pipe from ``position["stdin"]`` on."""
         self._start = self._next = max(position.get(self.part, 0), 0)
-        return True
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return at most ``limit`` lines that have arrived; wait at most ``timeout`` seconds for the first.

@@ -67,7 +67,6 @@ class SortedSource:
         if rate is not None and not rate > 0:
             raise InputError(f"{name}: rate must be a positive number of documents per second, got {rate}")
         self.part = part
-        self.counted = False
         self._name = name
         self._rate = rate
         self._begun: float | None = None
@@ -109,11 +108,8 @@ class SortedSource:
         """Return a length of slices that suits the times of the documents, for users who name none.
 
         It is the longest, from year to minute, of which 10 or more hold documents. Slices that would hold fewer than 20
-        documents on average are too short: then it is the one that makes the most slices and is not. Lines of plain
-        text have no times: slices are a tenth of them, 20 at least.
+        documents on average are too short: then it is the one that makes the most slices and is not.
         """
-        if self.counted:
-            return str(max(_DOCUMENTS, -(-self._total // _SLICES)))
         counts = ", ".join(f"count(DISTINCT date_trunc('{unit}', moment))" for unit in _UNITS)
         row = self._connection.execute(f"SELECT count(moment), {counts} FROM sorted").fetchone()
         assert row is not None  # an aggregate has one row
@@ -130,10 +126,6 @@ class SortedSource:
         """Return the time and the text of the first document."""
         row = self._connection.execute("SELECT moment::VARCHAR, text FROM sorted WHERE rowid = 0").fetchone()
         return None if row is None else Message(self.part, 0, {"time": row[0], "text": row[1]})
-
-    def goes_on(self, position: Position) -> bool:
-        """Return False: documents are counted in the order of their times."""
-        return False
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next documents, at most ``limit`` and no more than the rate allows by now."""
@@ -269,7 +261,11 @@ class SortedFileSource(SortedSource):
                 _decode(rows, reader, connection)
 
             super().__init__(rows.name, rows.name, fill, rate=rate)
-            self.counted = isinstance(rows, FileSource) and rows.format == "txt" and rows.time is None
+            self._timed = not (isinstance(rows, FileSource) and rows.format == "txt" and rows.time is None)
+
+    def usual_slices(self) -> str:
+        """Return it by the times; lines of plain text have none, and slices are a tenth of them, 20 at least."""
+        return super().usual_slices() if self._timed else str(max(_DOCUMENTS, -(-self._total // _SLICES)))
 
 
 def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnection) -> None:

@@ -86,8 +86,13 @@ class Local(Protocol):
         """
         ...
 
-    def goes_on(self, position: Position) -> bool:
-        """Count from these offsets on if the source may begin with what is new, as a pipe may; else return False."""
+
+@runtime_checkable
+class Renewed(Protocol):
+    """What a local source can do besides that may begin with new messages, as a pipe may and a file may not."""
+
+    def count_from(self, position: Position) -> None:
+        """Take all messages for new ones, and count them from these offsets on."""
         ...
 
 

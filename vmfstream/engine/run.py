@@ -24,7 +24,7 @@ from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
 from vmfstream.machine import memory_there
 from vmfstream.online.settings import TrackerSettings
-from vmfstream.protocols import Codec, ColumnCodec, Executor, Local, Model, Source, Store
+from vmfstream.protocols import Codec, ColumnCodec, Executor, Local, Model, Renewed, Source, Store
 from vmfstream.records import Position
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
@@ -498,14 +498,13 @@ def follow(
         If the source cannot be read, or a store has other settings or another source.
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
-        settings = replace(settings, begins=_beginning(source, stop))
-        begins = settings.begins
-        settings = agree(settings, store.settings(settings.as_text()), renamed=renamed)
+        wanted = replace(settings, begins=_beginning(source, stop))
+        settings = agree(wanted, store.settings(wanted.as_text()), renamed=renamed)
         codec = settings.embedding(codec) or codec
         cut = replace(settings.engine(linger, ahead if executor is None else 0), labels=labels)
         checkpoint = store.resume()
         if checkpoint is not None:
-            same = renamed or not begins or settings.begins in ("", begins)
+            same = renamed or not wanted.begins or settings.begins in ("", wanted.begins)
             _continue(source, checkpoint.position, same=same)
         reading = stack.enter_context(reader_of(source, codec, cut)) if executor is None else None
 
@@ -554,7 +553,9 @@ def _continue(source: Source, position: Position, *, same: bool) -> None:
     """
     if same:
         source.seek(position)
-    elif not (isinstance(source, Local) and source.goes_on(position)):
+    elif isinstance(source, Renewed):
+        source.count_from(position)
+    else:
         raise InputError(
             f"{source.name} does not begin as it did when this run file was begun, so which of its documents were read "
             "cannot be told; choose another --out, or, where all are new, give the file another name and --renamed"

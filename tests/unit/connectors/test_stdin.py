@@ -55,7 +55,7 @@ def test_other_lines_are_counted_behind_those_that_were_read(pipe: tuple[StdinSo
     first = source.first(lambda: False)
     assert first is not None
     assert first.value == b"8"
-    assert source.goes_on({"stdin": 7})
+    source.count_from({"stdin": 7})
     assert [(m.offset, m.value) for m in source.poll(5, 1.0)] == [(8, b"8"), (9, b"9")]
     os.close(writing)
 

@@ -89,19 +89,21 @@ class EmbeddingCodec:
     def _embedded(self, texts: list[str]) -> tuple[NDArray[np.float32], dict[int, str]]:
         """Return the vectors of texts, and why some have none, by their places."""
         reasons: dict[int, str] = {}
+        failure: Exception | None = None
         try:
             vectors = self.model.embed(texts)
         except InputError:
             raise
         except Exception as error:
-            vectors, reasons = self._one_by_one(texts, error)
+            failure = error
+            vectors, reasons = self._one_by_one(texts)
         for at in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist():
             reasons.setdefault(at, f"{self._name} made numbers of the text that are not finite")
         if len(reasons) == len(texts) > 1:
-            raise InputError(f"{self._name} failed on all of {len(texts)} texts: {reasons[0]}")
+            raise InputError(f"{self._name} failed on all of {len(texts)} texts: {failure or reasons[0]}") from failure
         return vectors, reasons
 
-    def _one_by_one(self, texts: list[str], reason: Exception) -> tuple[NDArray[np.float32], dict[int, str]]:
+    def _one_by_one(self, texts: list[str]) -> tuple[NDArray[np.float32], dict[int, str]]:
         vectors = np.zeros((len(texts), self.model.dimension), np.float32)
         reasons: dict[int, str] = {}
         for at, text in enumerate(texts):
@@ -109,6 +111,4 @@ class EmbeddingCodec:
                 vectors[at] = self.model.embed([text])[0]
             except Exception as error:
                 reasons[at] = f"{self._name} failed with {type(error).__name__}: {error}"
-        if len(reasons) == len(texts) > 1:
-            raise InputError(f"{self._name} failed on all of {len(texts)} texts: {reason}") from reason
         return vectors, reasons
