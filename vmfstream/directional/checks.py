@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -105,7 +106,7 @@ def shaped(out: Vector, shape: tuple[int, ...]) -> Any:
 
 def unit_vector(name: str, given: ArrayLike) -> Vector:
     """Return a copy of the vector ``given`` of exactly unit length, or raise ValueError if it is not nearly so."""
-    vector = np.array(given, dtype=np.float64)
+    vector = numbers(name, given)
     if vector.ndim != 1 or vector.size < 2:
         raise ValueError(f"{name}: expected a vector of at least two numbers, got the shape {vector.shape}")
     norm = float(np.linalg.norm(vector))
@@ -142,12 +143,31 @@ def number(name: str, given: object) -> float:
         raise ValueError(f"{name}: expected a number, got {given!r}") from None
 
 
+def generator(name: str, given: Any) -> np.random.Generator:
+    """Return the generator that ``given`` is or stands for; ValueError, which calls it ``name``, for anything else."""
+    if isinstance(given, np.random.RandomState):
+        return np.random.default_rng(given.randint(2**31 - 1))
+    try:
+        return np.random.default_rng(given)
+    except (TypeError, ValueError):
+        wanted = "a numpy.random.Generator, a RandomState, a seed of at least 0 or None"
+        raise ValueError(f"{name}: expected {wanted}, got {given!r}") from None
+
+
+def numbers(name: str, given: ArrayLike) -> Vector:
+    """Return a copy of ``given`` as an array of numbers. Raises ValueError, which calls it ``name``, if it is none."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected an array of numbers, got {reprlib.repr(given)}") from None
+
+
 def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> Vector:
     """Return one finite weight >= 0 for each of ``n`` vectors, (n,) float64; ones if None is ``given``.
 
     Raises ValueError, which calls the argument ``name``, for another shape, a bad weight, or only zeros.
     """
-    weights = np.ones(n) if given is None else np.array(given, dtype=np.float64)
+    weights = np.ones(n) if given is None else numbers(name, given)
     if weights.shape != (n,):
         raise ValueError(f"{name}: expected one weight for each of {n} vectors, got the shape {weights.shape}")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
+from vmfstream.directional.checks import checked_weights, generator, unit_documents, unit_vector
 
 Name = TypeVar("Name", bound=str)
 
@@ -100,7 +100,7 @@ class SphereDistribution(ABC):
             raise ValueError(f"size: expected the number of vectors, an integer of at least 0, got {size!r}")
         if random_state is not None and rng is not None:
             raise ValueError("random_state: expected None beside rng, of which it is another name")
-        return self._drawn(int(size), _generator(random_state if rng is None else rng))
+        return self._drawn(int(size), generator("rng", random_state if rng is None else rng))
 
     def entropy(self) -> float:
         """Return the entropy in nats."""
@@ -179,16 +179,6 @@ class Distribution(SphereDistribution):
         """Return KL(self || other) of one dimension, given the cosine of their directions and 1 - abs(cosine)."""
 
 
-def _generator(given: Any) -> np.random.Generator:
-    if isinstance(given, np.random.Generator):
-        return given
-    if isinstance(given, np.random.RandomState):
-        return np.random.default_rng(given.randint(2**31 - 1))
-    if not (given is None or (isinstance(given, int | np.integer) and given >= 0)):
-        raise ValueError(f"rng: expected a numpy.random.Generator, a RandomState, a seed or None, got {given!r}")
-    return np.random.default_rng(given)
-
-
 def angles(rows: Any, mu: Vector) -> tuple[Vector, Vector]:
     """Return cosines with the unit vector ``mu`` (D,) of unit ``rows`` (N, D) or (D,), and 1 - abs(cosine).
 
@@ -228,4 +218,6 @@ def observed(
     rows = unit_documents(x, None)
     if rows.ndim != 2:
         raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
+    if rows.shape[1] < 2:
+        raise ValueError(f"x: expected rows of at least 2 numbers, got the shape {rows.shape}")
     return rows, checked_weights(weights, rows.shape[0])

@@ -213,9 +213,9 @@ class RunSettings:
         ------
         NotNamedAgain
             If the settings come from a file, name a function or model that is not part of vmfstream, and it is not
-            given.
+            given; or if another one is given than they name.
         InputError
-            If another one is given than they name, or it cannot be loaded.
+            If it cannot be loaded.
         """
         from vmfstream.text.encoders import VectorEncoder
 
@@ -271,7 +271,7 @@ class RunSettings:
 
         name = name_of(given) if callable(given) else full_name(given) if option == "embed" else given
         if name != wanted:
-            raise InputError(f"{option}: expected {wanted or 'none'!r}, which the run was made with, got {name!r}")
+            raise NotNamedAgain(f"{option}: expected {wanted or 'none'!r}, which the run was made with, got {name!r}")
 
     def seeding(self, cut: Cut | str | None = None) -> Seeding | None:
         """Build what gives the first topics their directions, None without seeds; ``cut`` as for `encoder`.

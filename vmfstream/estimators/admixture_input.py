@@ -22,11 +22,14 @@ def gathered(X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Any, csr_a
     ragged = _is_ragged(X)
     if not (ragged or hasattr(X, "shape")):
         X = np.asarray(X)
+    shape = (len(X),) if ragged else X.shape
+    if shape[:1] in ((), (0,)):
+        raise ValueError(f"X: expected vectors in rows, at least one, or a list of documents, got the shape {shape}")
     if (offsets is not None) + (counts is not None) + ragged > 1:
         raise ValueError("expected X as a list of documents, or offsets, or counts; got more than one of them")
     if ragged:
         X, offsets = _stacked(X)
-    rows = X.shape[0] if X.ndim else 0
+    rows = X.shape[0]
     if counts is not None:
         return X, _counted(counts, rows)
     return X, _cut(np.arange(rows + 1) if offsets is None else np.asarray(offsets), rows)

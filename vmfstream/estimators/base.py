@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vmfstream.arrays import Rows
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.directional.checks import check_sparse, checked_weights
+from vmfstream.directional.checks import check_sparse, checked_weights, generator, numbers
 from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import ChunkedMatrix, Mixture
@@ -90,7 +90,8 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         feature_names : sequence of D str, optional
-            Names of the columns, as vectorizers give them; by default those of the data frame that it was fitted to.
+            Names of the columns, as vectorizers give them; by default those of the data frame that it was fitted to, or
+            of the features that ``learn_one`` was given.
         top : int >= 1
             Most words of a component; those of weight 0 or less are left out.
 
@@ -113,11 +114,15 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", None)
+            feature_names = self._own_feature_names()
         if feature_names is None:
             raise ValueError("feature_names: expected the names of the columns, for the rows of the fit had none")
         means = self.means_
         return words_of_means(means[-1] if means.ndim == 3 else means, feature_names, top)
+
+    def _own_feature_names(self) -> Sequence[str] | None:
+        """Return the names of the columns that the fit knows, (D,), None if it knows none."""
+        return getattr(self, "feature_names_in_", None)
 
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> FitInput:
         """Check all parameters and the input of ``fit``; return unit rows."""
@@ -165,12 +170,21 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_empty_rows_:
             log.info("%d of %d rows have no direction and take no part", self.n_empty_rows_, len(empty))
 
+    def _continues(self, k: int, d: int) -> bool:
+        """Tell whether a fit of ``k`` clusters in ``d`` dimensions begins with those of the last one.
+
+        ValueError if ``warm_start`` asks for that and the last fit had other numbers.
+        """
+        if not (self.get_params(deep=False)["warm_start"] and hasattr(self, "means_")):
+            return False
+        if self.means_.shape != (k, d):
+            before = "{} clusters in {} dimensions".format(*self.means_.shape)
+            raise ValueError(f"warm_start: the last fit had {before}, expected {k} in {d}; fit with warm_start=False")
+        return True
+
     def _rng(self) -> np.random.Generator:
         """Return a generator for ``random_state``: None, an int, a RandomState or a Generator."""
-        state: Any = self.get_params(deep=False)["random_state"]
-        if isinstance(state, np.random.RandomState):
-            return np.random.default_rng(state.randint(2**31 - 1))
-        return np.random.default_rng(state)
+        return generator("random_state", self.get_params(deep=False)["random_state"])
 
     def _rng_of_draws(self, n_samples: Any) -> np.random.Generator:
         """Return the generator for drawing ``n_samples`` rows of a fit; ValueError unless that is a number of rows."""
@@ -425,7 +439,7 @@ def row_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
     Weights are numbers of observations to a fit. Those whose total is below the number of rows that have one can only
     be relative: they are scaled to that number. ValueError for a total above `MOST_WEIGHT`.
     """
-    weights = np.array(given, dtype=np.float64)
+    weights = numbers("sample_weight", given)
     weights = checked_weights(np.full(n, weights) if weights.ndim == 0 else weights, n, "sample_weight")
     rows = np.count_nonzero(weights)
     with np.errstate(over="ignore"):

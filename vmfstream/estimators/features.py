@@ -60,6 +60,13 @@ class NamedFeatures:
         ]
         self._free += [self._columns.pop(name) for name in gone]
 
+    def names(self) -> list[str]:
+        """Return the features by column, (width,); columns without one are called ""."""
+        names = [""] * self.width
+        for name, column in self._columns.items():
+            names[column] = str(name)
+        return names
+
     def column(self, name: Any) -> int:
         """Return the column of a feature, -1 if it has none."""
         return self._columns.get(name, -1)

@@ -127,7 +127,7 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
 
     def _starts(self, part: Distinct, rng: np.random.Generator) -> Iterator[Floats]:
         rows, k = part.rows, self.n_components
-        if self.warm_start and hasattr(self, "means_"):
+        if self._continues(k, rows.shape[1]):
             yield means_given(self.means_, k, rows.shape[1], rows.dtype)
             return
         for _ in range(self._number_of_starts()):

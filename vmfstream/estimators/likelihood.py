@@ -69,8 +69,8 @@ class LikelihoodMixture(MixtureEstimator):
             direction and a weight.
         """
         documents = self._read(X, sample_weight)
-        warm = self.warm_start and hasattr(self, "means_")
         part = distinct(documents, self.n_components)
+        warm = self._continues(self.n_components, part.rows.shape[1])
         k, rng, threads = self.n_components, self._rng(), self._threads()
         options: dict[str, Any] = {
             "rng": rng,

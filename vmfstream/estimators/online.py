@@ -226,6 +226,9 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         resp, _ = self._posterior(self._matrix(numbers, learn=False))
         return np.asarray(self.topic_ids_[resp.argmax(axis=1)])
 
+    def _own_feature_names(self) -> Sequence[str] | None:
+        return self._features.names() if hasattr(self, "_features") else super()._own_feature_names()
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
 

@@ -250,8 +250,8 @@ class FrozenModel:
         dict of str to ndarray of shape (N,)
             ``topic`` (-1 for texts without a known word), ``name`` (of the topic), ``probability`` (calibrated),
             ``story`` (of the living ones; -1 where a new one would open, and without stories) and ``novelty`` (nats by
-            which a new topic would explain the text better than all known ones). Each text is labelled as if it came
-            next, by itself.
+            which a new topic would explain the text better than all known ones; NaN where the topic is -1). Each text
+            is labelled as if it came next, by itself.
 
         Raises
         ------

@@ -78,7 +78,9 @@ def _split(state: TrackState, decision: Decision, settings: TrackerSettings) -> 
     """Let the smaller half of a topic's documents become a topic of its own."""
     column = _column(state, decision.topic)
     if state.active >= settings.topics:
-        raise Refused(f"there are {settings.topics} active topics, and --topics allows no more; merge or end one first")
+        raise Refused(
+            f"there are {settings.topics} active topics, as many as may be (--topics, or topics in Python); end one"
+        )
     documents = _documents(state, column)
     documents = documents.take(np.flatnonzero(directed(documents.x)))
     halves = _halves(documents, slice_rng(settings.seed, state.slice, 5, decision.number), settings)

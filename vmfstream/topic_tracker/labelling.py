@@ -211,6 +211,8 @@ class Labelling(TrackerParts):
         labels = np.array([place[int(topic)] for topic in topics], np.int64)
         if len(labels) != len(known):
             raise InputError(f"topics: expected one per text ({len(known)}), got {len(labels)}")
+        if not known.any():
+            raise InputError("texts: expected at least one with a known word, got none")
         return 1.0 / fitted_inverse_temperature(topic_log_densities(state, x[known], self._track), labels[known])
 
     def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:

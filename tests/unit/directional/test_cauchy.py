@@ -102,8 +102,11 @@ def test_draws_take_scipys_names() -> None:
     np.testing.assert_array_equal(first, second)
     with pytest.raises(ValueError, match="random_state: expected None beside rng"):
         one.rvs(4, rng=1, random_state=1)
-    with pytest.raises(ValueError, match=r"rng: expected a numpy\.random\.Generator, a RandomState, a seed or None"):
-        one.rvs(4, random_state="x")  # type: ignore[arg-type]
+    for wrong in ("x", -1):
+        with pytest.raises(
+            ValueError, match=r"rng: expected a numpy\.random\.Generator, .*, a seed of at least 0 or None"
+        ):
+            one.rvs(4, random_state=wrong)  # type: ignore[arg-type]
 
 
 def test_a_fit_that_ends_at_the_largest_rho_warns() -> None:

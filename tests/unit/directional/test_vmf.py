@@ -267,6 +267,8 @@ def test_is_frozen() -> None:
         (lambda: VonMisesFisher(pole(3), 1.0).rvs(-1, np.random.default_rng()), "size: expected the number of vectors"),
         (lambda: VonMisesFisher.fit(np.eye(3), "best"), "estimator: expected one of mle, marginal.* got 'best'"),  # type: ignore[arg-type]
         (lambda: VonMisesFisher.fit(pole(3)), r"x: expected one unit vector a row, got the shape \(3,\)"),
+        (lambda: VonMisesFisher.fit([[1.0], [1.0]]), r"x: expected rows of at least 2 numbers, got the shape \(2, 1\)"),
+        (lambda: VonMisesFisher.fit([pole(3)], weights=["a"]), r"weights: expected an array of numbers, got \['a'\]"),
         (lambda: VonMisesFisher.fit(np.array([pole(3), -pole(3)])), "x: the vectors cancel"),
         (lambda: VonMisesFisher.fit(np.eye(3), weights=[1.0]), r"weights: expected one weight for each of 3 vectors"),
         (lambda: VonMisesFisher.fit(np.eye(3), weights=[1, -1, 1]), "weights: expected finite weights"),

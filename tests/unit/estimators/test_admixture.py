@@ -218,3 +218,13 @@ def test_a_fit_that_was_cut_short_says_so() -> None:
         model = DirichletVMFAdmixture(K, max_iter=2, tol=0.0, n_init=1, random_state=0).fit(given)
     assert (model.n_iter_, model.converged_) == (2, False)
     assert vmfstream.DirichletVMFAdmixture is DirichletVMFAdmixture
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shape"),
+    [([], r"\(0,\)"), ("abc", r"\(\)"), (np.zeros((0, 5)), r"\(0, 5\)"), (np.zeros((0, 3, 5)), r"\(0,\)")],
+)
+def test_no_documents_are_called_that(wrong: Any, shape: str) -> None:
+    """The message was about ``offsets``, which were not given."""
+    with pytest.raises(ValueError, match=f"X: expected vectors in rows, at least one, .*, got the shape {shape}"):
+        DirichletVMFAdmixture(2).fit(wrong)

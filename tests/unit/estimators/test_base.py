@@ -195,3 +195,26 @@ def test_components_have_words(estimator: Any) -> None:
         clone(estimator).set_params(random_state=0).fit(counts.to_numpy()).words()
     with pytest.raises(NotFittedError):
         clone(estimator).words()
+
+
+def test_a_fit_that_goes_on_has_the_same_clusters_and_columns() -> None:
+    """The message was about ``init``, which was not given."""
+    rng = np.random.default_rng(0)
+    x = vmf_rows(rng, directions(rng, 4, 5), np.arange(60) % 4, 0.9)
+    for model in (VMFMixture(3, warm_start=True), SphericalKMeans(3, warm_start=True)):
+        first = model.fit(x)
+        with pytest.raises(
+            ValueError, match="warm_start: the last fit had 3 clusters in 5 dimensions, expected 4 in 5"
+        ):
+            first.set_params(n_components=4).fit(x)
+        with pytest.raises(
+            ValueError, match="warm_start: the last fit had 3 clusters in 5 dimensions, expected 3 in 4"
+        ):
+            first.set_params(n_components=3).fit(x[:, :4])
+        first.fit(x)
+
+
+@pytest.mark.parametrize("kind", [VMFMixture, BayesianVMFMixture, SphericalKMeans, TemporalVMFMixture])
+def test_a_seed_that_is_none_is_named(kind: Any) -> None:
+    with pytest.raises(ValueError, match=r"random_state: expected .*, a seed of at least 0 or None, got -1"):
+        kind(2, random_state=-1).fit(np.random.default_rng(0).standard_normal((20, 3)))

@@ -212,6 +212,14 @@ def test_frames_and_mappings_say_the_same(size: int) -> None:
     assert np.array_equal(one.means_, many.means_)
 
 
+def test_words_of_documents_with_names_are_their_features() -> None:
+    model = OnlineVMFMixture(2, batch_size=4, random_state=0)
+    for i in range(40):
+        model.learn_one({"cat": 2, "fur": 1} if i % 2 else {"ship": 3, "sea": 1, 7: 0.1})
+    assert sorted(model.words(top=2)) == [["cat", "fur"], ["ship", "sea"]]
+    assert "7" in max(model.words())
+
+
 def test_features_beyond_the_limit_are_left_out() -> None:
     model = OnlineVMFMixture(3, batch_size=16, max_features=20, random_state=0)
     for x, _ in bags(200):

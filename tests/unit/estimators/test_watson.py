@@ -97,7 +97,7 @@ def test_warm_start_goes_on(axes: Any) -> None:
     assert model.n_iter_ <= 2
     assert model.lower_bound_ >= first - 1e-9
     assert not hasattr(clone(model), "means_")
-    with pytest.raises(ValueError, match="3 topics in 4 dimensions"):
+    with pytest.raises(ValueError, match="the last fit had 3 clusters in 12 dimensions, expected 3 in 4"):
         model.fit(x[:, :4])
 
 

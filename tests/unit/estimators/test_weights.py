@@ -456,3 +456,10 @@ def test_rows_are_not_copied_without_end() -> None:
             ValueError, match=r"sample_weight: expected at most 1,000,000,000 in all where .*, got 1e\+11"
         ):
             model.partial_fit(x, sample_weight=[1e11, 1, 1])
+
+
+def test_weights_that_are_no_numbers_are_named() -> None:
+    x = np.random.default_rng(0).standard_normal((3, 5))
+    for model in (VMFMixture(2), OnlineVMFMixture(2), StoryMixture()):
+        with pytest.raises(ValueError, match=r"sample_weight: expected an array of numbers, got \['a', 'b', 'c'\]"):
+            model.fit(x, sample_weight=["a", "b", "c"])

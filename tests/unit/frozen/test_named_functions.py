@@ -86,7 +86,7 @@ def test_no_way_of_opening_a_file_runs_what_it_names(option: str, tmp_path: Path
         result = CliRunner().invoke(app, [*command, f"--{option}", CODE[option]])
         assert result.exit_code == 0, result.output
         assert imported()
-        with pytest.raises(InputError, match=f"{option}: expected '{CODE[option]}', which the run was made with"):
+        with pytest.raises(NotNamedAgain, match=f"^{option}: expected '{CODE[option]}', which the run was made with"):
             CliRunner().invoke(app, [*command, f"--{option}", "other:one"], catch_exceptions=False)
         assert not imported()
 

@@ -346,6 +346,8 @@ def test_a_temperature_is_fitted_to_known_topics() -> None:
         tracker.fit_temperature(mixed[:2], [0, 77])
     with pytest.raises(InputError, match=r"one per text \(2\), got 1"):
         tracker.fit_temperature(mixed[:2], [0])
+    with pytest.raises(InputError, match="texts: expected at least one with a known word, got none"):
+        tracker.fit_temperature([], [])
 
 
 def test_what_is_like_no_document_is_novel() -> None:
