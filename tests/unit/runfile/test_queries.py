@@ -267,23 +267,24 @@ def test_threads_have_their_own_moment(reader: Reader) -> None:
         assert pool.submit(lambda: getattr(reader._open, "connection", None)).result() is None
 
 
-@pytest.mark.parametrize(("kept", "parents"), [("all", [2, 1, 9]), ("5", [9, 9, 9])])
+@pytest.mark.parametrize(("kept", "parents"), [("all", [4, 1, 9]), ("5", [9, 9, 9])])
 def test_the_parent_of_a_story_is_the_topic_of_most_of_its_documents(
     tmp_path: Path, kept: str, parents: list[int]
 ) -> None:
-    """Those of a story that became part of it count, smoothed topics before those on arrival, those without do not."""
+    """Those of stories that became part of it, at once or by others, count; smoothed topics before those on arrival, those without do not."""
     path = tmp_path / "run.duckdb"
     RunFile(path).settings({"documents": kept})
     with duckdb.connect(str(path)) as connection:
         now = "timestamp '2001-01-01'"
         for story in (0, 1, 2):
             connection.execute(f"insert into story values ({story}, 0, 0, {now}, {now}, 4, 9, 0, false, 'title')")
-        topics = {0: [3, 3, 2, -1], 1: [1, 4], 2: [-1], 5: [2, 2]}
+        topics = {0: [3, 3, 4, -1], 1: [1, 4], 2: [-1], 5: [4], 6: [4]}
         for place, (story, topic) in enumerate((story, topic) for story, of in topics.items() for topic in of):
             columns = "(id, time, slice, topic, story, place)"
             row = f"('d', {now}, 0, {topic}, {story}, {place})"
             connection.execute(f"insert into document {columns} values {row}")
         connection.execute("insert into document_smoothed values (0, 5, 1)")  # the one of topic 4
+        connection.execute("insert into story_event values (0, 1, 'merged', 6, 1, 5, 1.0)")
         connection.execute("insert into story_event values (0, 1, 'merged', 5, 2, 0, 1.0)")
     found = Reader(path).stories()
     assert dict(zip(found.story.tolist(), found.topic.tolist(), strict=True)) == dict(enumerate(parents))

@@ -16,6 +16,7 @@ from vmfstream.arrays import ArrowStream, Vector
 from vmfstream.errors import InputError
 from vmfstream.runfile.connection import explain
 from vmfstream.runfile.queries.base import Ints, RunFileQueries, Texts, Times, unmasked
+from vmfstream.runfile.queries.stories import GOES_ON
 from vmfstream.runfile.queries.topics import Reading
 
 
@@ -136,13 +137,7 @@ LISTED_CHARACTERS = 240
 """Characters of a text in lists of a page."""
 
 _LISTED = f"""
-    with recursive merger as (select rowid as row, story, other from story_event where kind = 'merged'),
-    chain(story, last, row) as (
-        select story, other, row from merger
-        union all
-        select chain.story, merger.other, merger.row from chain
-            join merger on merger.story = chain.last and merger.row > chain.row),
-    goes_on as (select story, arg_max(last, row) as last from chain group by story),
+    with recursive {GOES_ON},
     listed as (
         select document.rowid as row, id, time, slice, probability,
             coalesce(nullif(later.topic, -1), document.topic) as topic,

@@ -109,12 +109,22 @@ def trend_word(trend: float, ended: bool, merged_into: int = -1) -> str:
     return "rising" if trend >= RISING else "falling" if trend <= -RISING else "steady"
 
 
-_STORIES = """
-    with merged as (
-        select story, last(other order by rowid) as other from story_event where kind = 'merged' group by story),
+GOES_ON = """
+    merger as (select rowid as row, story, other from story_event where kind = 'merged'),
+    chain(story, last, row) as (
+        select story, other, row from merger
+        union all
+        select chain.story, merger.other, merger.row from chain
+            join merger on merger.story = chain.last and merger.row > chain.row),
+    goes_on as (select story, arg_max(last, row) as last from chain group by story)"""
+"""Part of a ``with recursive``: which story has the documents of one that became part of it, at once or by others."""
+
+_STORIES = f"""
+    with recursive {GOES_ON},
+    merged as (select story, last(other order by row) as other from merger group by story),
     voted as (
-        select coalesce(m.other, d.story) as story, coalesce(l.topic, d.topic) as topic, count(*) as votes
-        from document d left join document_smoothed l using (slice, place) left join merged m on m.story = d.story
+        select coalesce(g.last, d.story) as story, coalesce(l.topic, d.topic) as topic, count(*) as votes
+        from document d left join document_smoothed l using (slice, place) left join goes_on g on g.story = d.story
         where d.story >= 0 and exists (from meta where key = 'documents' and value = 'all') group by all),
     parent as (select story, arg_max(topic, votes * 65536 - topic) as topic from voted where topic >= 0 group by story)
     select s.* replace (coalesce(parent.topic, s.topic) as topic), coalesce(merged.other, -1) as merged_into
