@@ -21,8 +21,9 @@ from vmfstream.records import Document
 COMPRESSIONS = ("gzip", "snappy", "lz4", "zstd")
 """Compressions of messages."""
 
-_LARGEST = 900_000  # bytes of a value; brokers take a million by default, with key and headers
-_HEAD = 100_000  # bytes kept of a larger one
+_LARGEST = 900_000  # bytes of key, value and headers; brokers take a million by default
+_HEAD = 100_000  # bytes kept of the value of a larger one
+_OWN = "vmfstream."  # what names of headers begin with that a run adds
 _SEEK_DISTANCE = 2000  # offsets up to which reading on is quicker than a seek
 _SILENCE = 10.0  # seconds without a message after which the remaining ones count as deleted
 _BATCH = 2**18  # bytes that are sent at once
@@ -49,12 +50,13 @@ class OutgoingMessage(NamedTuple):
     """One message to send: bytes of a key and a value, headers, and the topic, empty for the publisher's first.
 
     It goes to the ``partition`` of that number, counted round where the topic has fewer; if that is None the key
-    decides. The client sends no message without key and value: such a value is sent empty.
+    decides. The client sends no message without key and value, and no header without a value: such values are sent
+    empty.
     """
 
     key: bytes | None
     value: bytes | None
-    headers: Sequence[tuple[str, bytes]] = ()
+    headers: Sequence[tuple[str, bytes | None]] = ()
     topic: str = ""
     partition: int | None = None
 
@@ -172,10 +174,10 @@ class KafkaPublisher:
         for message in messages:
             topic = message.topic or first
             if topic in counts:
-                value, headers = _shortened(message)
+                key, value, headers, *_ = sendable(message)
                 at = message.partition
                 partition = None if at is None else at % partitions[topic]
-                bounded.send(value, topic, key=message.key, headers=headers, partition=partition)
+                bounded.send(value, topic, key=key, headers=headers, partition=partition)
                 counts[topic] += 1
         bounded.wait()
 
@@ -381,10 +383,26 @@ def _milliseconds(document: Document) -> int:
     return max(int(document.time.timestamp() * 1000), 0)
 
 
-def _shortened(message: OutgoingMessage) -> tuple[bytes | None, list[tuple[str, bytes]]]:
-    headers = list(message.headers)
-    if message.value is None:
-        return None if message.key is not None else b"", headers
-    if len(message.value) <= _LARGEST:
-        return message.value, headers
-    return message.value[:_HEAD], [*headers, ("vmfstream.bytes", str(len(message.value)).encode())]
+def sendable(message: OutgoingMessage) -> OutgoingMessage:
+    """Return a message as the client and the cluster take it, with no more than they do.
+
+    Of one that is too long the value is cut, and ``vmfstream.bytes`` has its length; where key and headers alone are
+    too long, those of the original are left out, and ``vmfstream.left_out`` says so.
+
+    Examples
+    --------
+    >>> sendable(OutgoingMessage(None, None, [("a", None)]))[:3]
+    (None, b'', [('a', b'')])
+    """
+    headers = [(name, b"" if value is None else value) for name, value in message.headers]
+    key, value = message.key, message.value or b""
+    attached = len(key or b"") + sum(len(name) + len(body) for name, body in headers)
+    if attached + len(value) > _LARGEST:
+        if len(value) > _HEAD:
+            headers.append((f"{_OWN}bytes", b"%d" % len(value)))
+            value = value[:_HEAD]
+        if attached + len(value) > _LARGEST:
+            key, headers = None, [one for one in headers if one[0].startswith(_OWN)]
+            headers.append((f"{_OWN}left_out", b"true"))
+    absent = message.value is None and key is not None
+    return message._replace(key=key, value=None if absent else value, headers=headers)

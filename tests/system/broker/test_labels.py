@@ -176,6 +176,29 @@ def test_messages_go_to_the_partition_they_came_from(topics: Topics, broker: Bro
     assert {partition for partition, value in found if value == b"by key"} == {0, 1}
 
 
+def test_what_the_client_or_the_cluster_would_refuse_is_sent_as_far_as_they_take_it(topics: Topics) -> None:
+    """Another client sends headers without a value; other topics allow larger messages."""
+    topic = topics(1)
+    publisher = KafkaPublisher(parse_address(topic.url), ClientOptions(), f"run-{topic.name}")
+    own = ("vmfstream.offset", b"7")
+    large, longer = b"k" * 600_000, b"v" * 1_200_000
+    given = [
+        OutgoingMessage(b"k", b"v", [("empty", None), own]),
+        OutgoingMessage(large, longer[:600_000], [own]),
+        OutgoingMessage(longer, longer, [("mine", b"1"), own]),
+        OutgoingMessage(longer, None, [own]),
+    ]
+    assert publisher.send(1, given) == 4
+    publisher.close()
+    cut, left_out = ("vmfstream.bytes", b"600000"), ("vmfstream.left_out", b"true")
+    assert [(one.key, one.value, one.headers) for one in topic.read()] == [
+        (b"k", b"v", [("empty", b""), own]),
+        (large, longer[:100_000], [own, cut]),
+        (None, longer[:100_000], [own, ("vmfstream.bytes", b"1200000"), left_out]),
+        (None, b"", [own, left_out]),
+    ]
+
+
 def test_messages_that_are_gone_hold_up_nothing(topics: Topics) -> None:
     """The client sends nothing without key and value: such a label, or dead letter, has an empty value."""
     topic, labels = topics(1), topics(1)
