@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 
 from kafka import KafkaProducer, TopicPartition
@@ -113,6 +113,18 @@ class KafkaPublisher:
         """Return the last epoch that was sent to all topics, 0 before the first."""
         return min(self._marks().values())
 
+    def forget_after(self, epoch: int) -> int:
+        """Let what was sent of epochs after ``epoch`` count as not sent; return the last of them, ``epoch`` if none."""
+        marks = self._marks()
+        last = max(epoch, *marks.values())
+        later = [topic for topic, mark in marks.items() if mark > epoch]
+        if later:
+            with self._transaction():
+                self._mark_as_sent(epoch, later)
+            marks |= dict.fromkeys(later, epoch)
+            self._repeated = True
+        return last
+
     def _marks(self) -> dict[str, int]:
         """Return the last epoch that was sent to each topic."""
         if self._delivered is None:
@@ -143,28 +155,38 @@ class KafkaPublisher:
         began, closed = time.monotonic(), self._closed_rate()
         marks = self._marks()
         counts = dict.fromkeys([topic for topic, mark in marks.items() if mark < epoch], 0)
-        with explain_errors(self._address, self._options):
-            self._producer.begin_transaction()
-            try:
-                self._send_all(messages, counts)
-                for topic in counts:
-                    offsets = {TopicPartition(topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
-                    send_offsets = self._producer.send_offsets_to_transaction
-                    _call_within(self._deadlines.step, send_offsets, offsets, self._groups[topic])
-                paused = time.monotonic()
-                further = rest()
-                began += time.monotonic() - paused
-                self._send_all(further, counts)
-                _call_within(self._deadlines.step, self._producer.commit_transaction)
-            except BaseException:
-                self._abandon()
-                raise
+        with self._transaction():
+            self._send_all(messages, counts)
+            self._mark_as_sent(epoch, counts)
+            paused = time.monotonic()
+            further = rest()
+            began += time.monotonic() - paused
+            self._send_all(further, counts)
         marks |= dict.fromkeys(counts, epoch)
         # a request may have been sent twice; the first of the two may come late, and end or spoil the next transaction:
         # before KIP-890 the cluster cannot tell transactions of one producer epoch apart
         slow = time.monotonic() - began > self._deadlines.request_ms / 1000
         self._repeated = slow or self._closed_rate() > closed
         return sum(counts.values())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Let what is sent inside count at the end, or not at all."""
+        with explain_errors(self._address, self._options):
+            self._producer.begin_transaction()
+            try:
+                yield
+                _call_within(self._deadlines.step, self._producer.commit_transaction)
+            except BaseException:
+                self._abandon()
+                raise
+
+    def _mark_as_sent(self, epoch: int, topics: Iterable[str]) -> None:
+        """Note in the open transaction that ``epoch`` is the last one that was sent to ``topics``."""
+        for topic in topics:
+            offsets = {TopicPartition(topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
+            send_offsets = self._producer.send_offsets_to_transaction
+            _call_within(self._deadlines.step, send_offsets, offsets, self._groups[topic])
 
     def _send_all(self, messages: Iterable[OutgoingMessage], counts: dict[str, int]) -> None:
         """Send messages to the topics of ``counts``, and count them there."""

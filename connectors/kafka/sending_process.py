@@ -53,6 +53,11 @@ class PublishingProcess:
         self._tell("delivered")
         return self._answer()
 
+    def forget_after(self, epoch: int) -> int:
+        """Do as `KafkaPublisher.forget_after`."""
+        self._tell(("forget", epoch))
+        return self._answer()
+
     def send(
         self, epoch: int, messages: Iterable[OutgoingMessage], rest: Callable[[], Iterable[OutgoingMessage]] = tuple
     ) -> int:
@@ -111,6 +116,8 @@ def _serve(pipe: Connection, *how: Any) -> None:
                 asked = pipe.recv()
                 if asked == "delivered":
                     pipe.send(publisher.delivered())
+                elif isinstance(asked, tuple):
+                    pipe.send(publisher.forget_after(asked[1]))
                 else:
                     pipe.send(publisher.send(asked, _messages(pipe), partial(_awaited, pipe)))
         publisher.close()

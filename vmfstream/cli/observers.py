@@ -78,12 +78,16 @@ class Observers:
     def __init__(
         self, watching: Sequence[Callable[[Progress], Any]], deliveries: Sequence[Delivery | InThread]
     ) -> None:
-        self._watching, self._deliveries, self._last = watching, deliveries, 0
+        self._watching, self._deliveries = watching, deliveries
+        self._last: int | None = None
 
     def __call__(self, now: Progress) -> None:
         """Tell the progress to all; have sent what was committed since the last call."""
         for one in self._watching:
             one(now)
+        if self._last is None:
+            for delivery in self._deliveries:
+                delivery.begin(now.epoch)
         if now.epoch != self._last:
             self._last = now.epoch
             for delivery in self._deliveries:

@@ -9,7 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
+from operator import le
 from pathlib import Path
+from shutil import copyfile
 from types import SimpleNamespace
 from typing import Any
 
@@ -127,6 +129,33 @@ def test_labels_are_sent_once_though_the_broker_dies(
     wait_for(lambda: (len(labels.read()), len(dead.read())), lambda seen: seen == (3600, 400), one)
     assert ended(one, signal.SIGTERM)[0] == 0
     check(topic, labels, dead, run_file)
+
+
+def test_an_older_copy_of_a_run_file_sends_labels_for_all_that_it_reads(
+    topics: Topics, start: Start, tmp_path: Path
+) -> None:
+    topic, labels, run_file, copy = topics(1), topics(1), tmp_path / "run.duckdb", tmp_path / "copy.duckdb"
+    rows = documents(1400)
+
+    def read(*until: int) -> str:
+        one = start("run", topic.url, *KEPT, "--labels", labels.url, "--out", run_file)
+        before = len(labels.read())
+        for number in until:  # an epoch each
+            topic.fill(rows[number - 100 : number])
+            wait_for(lambda: len(labels.read()), partial(le, before + 100), one)
+            before = len(labels.read())
+        return ended(one, signal.SIGTERM)[2]
+
+    topic.fill(rows[:500])
+    read(600)
+    copyfile(run_file, copy)
+    assert "copy" not in read(700, 800, 900, 1000)
+    copyfile(copy, run_file)
+    topic.fill(rows[1000:1300])
+    assert "the run file is a copy: it was at epoch" in read(1400)
+    wait_for(lambda: len(labels.read()), lambda sent: sent == 1800)
+    assert sorted({place(one) for one in labels.read()}) == [(f"{topic.name}:0", at) for at in range(1400)]
+    assert "copy" not in read()
 
 
 class Broken(Exception):

@@ -34,11 +34,18 @@ class Box:
     def __init__(self, run: str, kept: dict[int, list[Any]]) -> None:
         self.run, self.kept = run, kept
         self.fails = 0
+        self.forgotten: dict[int, list[Any]] = {}
         self.under_way: list[Any] = []
         self.closed = False
 
     def delivered(self) -> int:
         return max(self.kept, default=0)
+
+    def forget_after(self, epoch: int) -> int:
+        last = max(epoch, *self.kept)
+        for later in [one for one in self.kept if one > epoch]:
+            self.forgotten[later] = self.kept.pop(later)
+        return last
 
     def send(self, epoch: int, messages: Iterable[Any], rest: Callable[[], Iterable[Any]] = tuple) -> int:
         if self.fails:
@@ -120,6 +127,23 @@ def test_what_was_sent_is_not_sent_again(run_file: Path) -> None:
     assert delivery(run_file, kept, [])(last)
     assert kept[first] is before
     assert list(kept) == [epoch for epoch, _ in closed_slices(Reader(run_file), 0, last)]
+
+
+def test_what_an_older_copy_does_not_know_is_sent_again(run_file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    boxes: list[Box] = []
+    kept: dict[int, list[Any]] = {epoch: ["of before"] for epoch in (1, 2, 9)}
+    send = delivery(run_file, kept, boxes)
+    send.begin(1)
+    last = Reader(run_file).newest().epoch
+    assert send(last)
+    assert list(boxes[0].forgotten) == [2, 9]
+    assert "the run file is a copy: it was at epoch 1, and epochs up to 9 were sent; what follows" in caplog.text
+    assert list(kept)[1:] == [epoch for epoch, _ in closed_slices(Reader(run_file), 1, last)]
+    caplog.clear()
+    again = delivery(run_file, kept, boxes)
+    again.begin(last)
+    assert again(last)
+    assert not caplog.text
 
 
 def test_a_failure_is_reported_and_made_good(run_file: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -35,6 +35,10 @@ class Sender(Protocol):
         """Return the last epoch that was sent, 0 before the first."""
         ...
 
+    def forget_after(self, epoch: int) -> int:
+        """Let what was sent of epochs after ``epoch`` count as not sent; return the last of them, ``epoch`` if none."""
+        ...
+
     def send(self, epoch: int, messages: Iterable[Any], rest: Callable[[], Iterable[Any]] = tuple) -> int:
         """Send the ``messages`` of one ``epoch``, and those that ``rest()`` returns then; return how many."""
         ...
@@ -124,6 +128,11 @@ class Delivery:
         self._reader: Reader | None = None
         self._sender: Sender | None = None
         self._done = 0
+        self._begun: int | None = None
+
+    def begin(self, epoch: int) -> None:
+        """Note at which epoch the run file stands: what was sent of later ones, an older copy of it does not know."""
+        self._begun = epoch
 
     def __call__(self, epoch: int) -> bool:
         """Send what was committed up to this epoch and not sent; True if nothing is left."""
@@ -135,6 +144,7 @@ class Delivery:
             reader = self._opened_reader()
             if self._sender is None:
                 self._sender = self._opened(reader.run_name())
+                self._forget_what_is_unknown(self._sender)
                 self._done = self._sender.delivered()
             for number, messages in self._messages(reader, self._done, epoch):
                 count = self._sender.send(number, messages)
@@ -180,6 +190,16 @@ class Delivery:
         self._sent(number)
         return True
 
+    def _forget_what_is_unknown(self, sender: Sender) -> None:
+        begun = self._begun
+        if begun is not None and (last := sender.forget_after(begun)) > begun:
+            log.warning(
+                "the run file is a copy: it was at epoch %d, and epochs up to %d were sent; what follows is sent again",
+                begun,
+                last,
+            )
+        self._begun = None  # later ones are of this run
+
     def _opened_reader(self) -> Reader:
         self._reader = self._reader or Reader(self._path)
         return self._reader
@@ -220,6 +240,10 @@ class InThread:
         self._error: BaseException | None = None
         self._thread = Thread(target=self._work, name="vmfstream-delivery", daemon=True)
         self._thread.start()
+
+    def begin(self, epoch: int) -> None:
+        """Note at which epoch the run file stands, as `Delivery.begin` does."""
+        self._delivery.begin(epoch)
 
     def __call__(self, epoch: int) -> None:
         """Have sent what was committed up to this epoch; raise what went wrong in the thread."""
