@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -51,11 +51,28 @@ def offset_ranges(address: TopicAddress, options: ClientOptions, topics: Mapping
     return {f"{tp.topic}:{tp.partition}": OffsetRange(oldest[tp], newest[tp]) for tp in parts}
 
 
-def lag(ranges: Mapping[str, OffsetRange], position: Position) -> tuple[int, int]:
-    """Return how many messages are to be read after a position, and how many were deleted unread."""
-    waiting = sum(one.next - max(position.get(part, one.oldest), one.oldest) for part, one in ranges.items())
-    gone = sum(max(one.oldest - position.get(part, one.oldest), 0) for part, one in ranges.items())
-    return waiting, gone
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a position is behind: messages that wait, and that were deleted unread; topics that end before it."""
+
+    waiting: int
+    gone: int
+    made_again: Sequence[str]
+
+
+def lag(ranges: Mapping[str, OffsetRange], position: Position) -> Lag:
+    """Return how far a position is behind what the partitions hold.
+
+    Examples
+    --------
+    >>> lag({"a:0": OffsetRange(5, 9), "b:0": OffsetRange(0, 9), "a:1": OffsetRange(0, 9)}, {"a:0": 2, "b:0": 12})
+    Lag(waiting=22, gone=3, made_again=['b'])
+    """
+    again = {part for part, one in ranges.items() if position.get(part, 0) > one.next}
+    known = {part: position.get(part, one.oldest) for part, one in ranges.items() if part not in again}
+    waiting = sum(one.next - max(known.get(part, 0), one.oldest) for part, one in ranges.items())
+    gone = sum(max(ranges[part].oldest - offset, 0) for part, offset in known.items())
+    return Lag(waiting, gone, sorted({part.rpartition(":")[0] for part in again}))
 
 
 def newest_message(

@@ -247,9 +247,11 @@ def examine_topics(
             messages = sum(one.next - one.oldest for part, one in ranges.items() if part.startswith(f"{topic}:"))
             yield Check(f"topic {topic}", f"{count} partitions, {messages:,} messages")
         if run_file is not None:
-            waiting, gone = lag(ranges, Reader(run_file).position())
-            lost = f"; {gone:,} earlier ones were deleted unread, see --on-gap" if gone else ""
-            yield Check("lag", f"{waiting:,} messages that {run_file} has not read{lost}", not gone)
+            behind = lag(ranges, Reader(run_file).position())
+            lost = f"; {behind.gone:,} earlier ones were deleted unread, see --on-gap" if behind.gone else ""
+            for topic in behind.made_again:
+                lost += f"; {topic} ends before the position of the run file: it was made again, see --on-gap"
+            yield Check("lag", f"{behind.waiting:,} messages that {run_file} has not read{lost}", not lost)
         found = newest_message(address, options, codec, ranges, schema_registry)
         if found is None:
             yield Check("sample", "there is no message yet")

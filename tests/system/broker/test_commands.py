@@ -73,6 +73,23 @@ def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_
     assert "FAIL topic nowhere" in out
 
 
+def test_doctor_tells_what_a_run_would_stop_for(topics: Topics, start: Start, tmp_path: Path) -> None:
+    first, run_file = topics(2), tmp_path / "run.duckdb"
+    first.fill(documents(400))
+    one = start("run", first.url, "--slices", 100, "-k", 3, "--linger", 0.3, "--out", run_file)
+    wait_for(lambda: counts(run_file), lambda seen: seen[0] == 400, one)
+    assert ended(one, signal.SIGTERM)[0] == 0
+    assert "ok   lag: 0 messages that" in ended(start("doctor", first.url, run_file))[1]
+    first.delete()
+    wait_until(lambda: first.name not in first.admin.list_topics())
+    again = topics(2, first.name)
+    again.fill(documents(30))
+    code, out, _, _ = ended(start("doctor", again.url, run_file))
+    assert code == 1
+    assert f"FAIL lag: 30 messages that {run_file} has not read; {first.name} ends before the position" in out
+    assert "the topic was made again" in ended(start("run", again.url, "--slices", 100, "-k", 3, "--out", run_file))[2]
+
+
 def metrics(port: int) -> str:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         return str(answer.read().decode())
