@@ -54,7 +54,7 @@ def observers(
     ------
     InputError
         If a URL is wrong, a port is taken, dead letters or labels are asked for although the source is no Kafka topic,
-        or labels would be read again as documents.
+        or what is sent would be read again as documents.
     """
     with ExitStack() as stack:
         deliveries = list(
@@ -129,12 +129,12 @@ def _deliveries(
     known = options or read_options()
     outputs: dict[tuple[str, ...], list[tuple[str, Any]]] = {}
     if publish is not None:
-        address = _one_topic(publish, known)
+        address = _topic_of_its_own("--publish", publish, known, source)
         outputs.setdefault(address.servers, []).append((address.topics[0], partial(_published, address.topics[0])))
     if dead_letters is not None:
         if source is None:
             raise InputError("--dead-letters needs a Kafka topic as source: it sends that topic's rejected messages")
-        address = _one_topic(dead_letters, known)
+        address = _topic_of_its_own("--dead-letters", dead_letters, known, source)
         topic = address.topics[0]
         outputs.setdefault(address.servers, []).append((topic, partial(_dead, source, known, topic)))
     made: LabelMessages | None = None
@@ -143,9 +143,7 @@ def _deliveries(
             raise InputError("--labels needs a Kafka topic as source: it sends that topic's messages with their labels")
         if label_format not in FORMATS:
             raise InputError(f"--label-format: expected {' or '.join(FORMATS)}, got {label_format!r}")
-        address = _one_topic(labels, known)
-        if address.topics[0] in source.topics:
-            raise InputError(f"--labels: {labels} is read as the source; labels need a topic of their own")
+        address = _topic_of_its_own("--labels", labels, known, source)
         made = LabelMessages(source, known, address.topics[0], label_format, latency or Latency(), recent)
         outputs.setdefault(address.servers, []).append((address.topics[0], made))
     for servers, some in outputs.items():
@@ -164,14 +162,16 @@ def _deliveries(
             yield Delivery(run_file, messages, opened)
 
 
-def _one_topic(url: str, options: ClientOptions) -> TopicAddress:
-    """Return the address of a topic to write to, which exists."""
+def _topic_of_its_own(option: str, url: str, options: ClientOptions, source: TopicAddress | None) -> TopicAddress:
+    """Return the address of a topic to write to, which exists and is not read as the source."""
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.options import parse_address
 
     address = parse_address(url)
     if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {url}")
+    if source is not None and address.topics[0] in source.topics:
+        raise InputError(f"{option}: {url} is read as the source; what is sent needs a topic of its own")
     if address.topics[0] not in known_topics(address, options):
         raise InputError(f"there is no topic {address.topics[0]} at {address.url} to write to; make it first")
     return address

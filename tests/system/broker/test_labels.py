@@ -305,7 +305,9 @@ def test_new_messages_are_labelled_within_seconds(topics: Topics, start: Start, 
 @pytest.mark.parametrize(
     ("source", "given", "says"),
     [
-        ("topic", ("--labels", "topic"), "is read as the source; labels need a topic of their own"),
+        ("topic", ("--labels", "topic"), "is read as the source; what is sent needs a topic of its own"),
+        ("topic", ("--dead-letters", "topic"), "--dead-letters: kafka"),
+        ("topic", ("--publish", "topic"), "--publish: kafka"),
         ("topic", ("--labels", "nowhere"), "there is no topic nowhere"),
         ("topic", ("--labels", "labels", "--label-format", "xml"), "--label-format: expected headers or json"),
         ("file", ("--labels", "labels"), "--labels needs a Kafka topic as source"),
