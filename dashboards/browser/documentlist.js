@@ -2,7 +2,7 @@
 
 import { messages, page } from "./data.js";
 import { createElement } from "./dom.js";
-import { format } from "./format.js";
+import { folded, format } from "./format.js";
 import { isLive } from "./state.js";
 
 const ROWS_AT_ONCE = 20;
@@ -68,13 +68,13 @@ function listCaption(search, shown, { here, all }) {
 
 // of the page's own rows those that are wanted; here are so many, and in all there were so many in the run file
 function storedDocuments({ slice, topic, story, size }, search, skip) {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = folded(search).split(/\s+/).filter(Boolean);
   const found = page.listed.rows.filter(
     ([at, ofTopic, ofStory, id, , , text]) =>
       (slice === null || at === slice) &&
       (topic === null || ofTopic === topic) &&
       (story === null || ofStory === story) &&
-      words.every((word) => (id + " " + text).toLowerCase().includes(word)),
+      words.every((word) => folded(id + " " + text).includes(word)),
   );
   const counted = page.listed.counts.filter(([at, of]) => of === topic && (slice === null || at === slice));
   const all = story === null ? counted.reduce((sum, row) => sum + row[2], 0) : size;

@@ -15,7 +15,7 @@ import {
 } from "./data.js";
 import { $, createElement } from "./dom.js";
 import { drawFigure, showFigure } from "./figures.js";
-import { escapeLabel, format, ordinal } from "./format.js";
+import { escapeLabel, folded, format, ordinal } from "./format.js";
 import { guard, select } from "./selection.js";
 import { hasAny, state, views } from "./state.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
@@ -27,10 +27,9 @@ const MOST_FOUND = 8;
 // the stored form of a word, or null
 function storedWord(word) {
   const list = currentReading().vocabulary;
-  const lowered = word.trim().toLowerCase();
+  const wanted = folded(word.trim());
   return (
-    list.find((entry) => entry === word.trim()) ??
-    ((lowered && list.find((entry) => entry.toLowerCase() === lowered)) || null)
+    list.find((entry) => entry === word.trim()) ?? ((wanted && list.find((entry) => folded(entry) === wanted)) || null)
   );
 }
 
@@ -73,8 +72,8 @@ function editDistance(a, b) {
 }
 
 function nearestWords(word) {
-  const lowered = word.trim().toLowerCase().slice(0, 40);
-  const byDistance = currentReading().vocabulary.map((other) => [editDistance(lowered, other.slice(0, 40)), other]);
+  const wanted = folded(word.trim()).slice(0, 40);
+  const byDistance = currentReading().vocabulary.map((other) => [editDistance(wanted, other.slice(0, 40)), other]);
   return byDistance
     .sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1))
     .slice(0, 5)
@@ -82,12 +81,12 @@ function nearestWords(word) {
 }
 
 function completions(text) {
-  const lowered = text.trim().toLowerCase();
+  const wanted = folded(text.trim());
   const own =
     state.topic === null ? [] : topWords(nearestActive(state.slice, state.topic), state.topic).map((word) => word[0]);
   const out = new Set();
   for (const list of [own, currentReading().vocabulary])
-    for (const word of list) if (out.size < 12 && word.toLowerCase().startsWith(lowered)) out.add(word);
+    for (const word of list) if (out.size < 12 && folded(word).startsWith(wanted)) out.add(word);
   return [...out];
 }
 

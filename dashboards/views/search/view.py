@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +80,7 @@ class SearchView(View[SearchFrame]):
         asked = clean(selection.word or "")
         code = _code(asked, history.vocabulary)
         if code is None:
-            near = nearest(asked.casefold(), history.vocabulary) if asked else []
+            near = nearest(_folded(asked), history.vocabulary) if asked else []
             return SearchFrame(history, asked, near=tuple(near))
         found = list(_rows(history, code))
         found.sort(key=lambda row: (-_peak(row, history.settled())[1], row.t))
@@ -92,10 +93,16 @@ class SearchView(View[SearchFrame]):
 
 
 def _code(word: str, vocabulary: Sequence[str]) -> int | None:
-    """Return the position of a word in the vocabulary, whether its letters are small or not, or None."""
+    """Return the position of a word in the vocabulary, however its letters and accents are written, or None."""
     if word in vocabulary:
         return vocabulary.index(word)
-    return next((k for k, stored in enumerate(vocabulary) if word and stored.casefold() == word.casefold()), None)
+    wanted = _folded(word)
+    return next((k for k, stored in enumerate(vocabulary) if wanted and _folded(stored) == wanted), None)
+
+
+def _folded(word: str) -> str:
+    """Return a word with small letters and composed accents, as the tokeniser has words."""
+    return unicodedata.normalize("NFC", word).casefold().replace("i\u0307", "i")
 
 
 def distances(word: str, others: Sequence[str]) -> Ints:

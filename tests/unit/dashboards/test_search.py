@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.node import called, needs_node
 from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.run_rows import CachedRows
@@ -44,6 +45,24 @@ def test_every_topic_that_stores_the_word_has_a_row_with_its_weights_and_ranks()
         np.testing.assert_array_equal(np.flatnonzero(row.rank), words.slice[own])
         np.testing.assert_allclose(row.weight[row.rank > 0], words.weight[own])
         np.testing.assert_array_equal(row.rank[row.rank > 0], words.rank[own])
+
+
+STORED = ("café", "istanbul", "ışık")
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"), [("CAFE\u0301", "café"), ("İstanbul", "istanbul"), ("i\u0307stanbul", "istanbul"), ("IŞIK", None)]
+)
+def test_words_are_found_however_accents_are_written(asked: str, word: str | None) -> None:
+    snapshot = CachedRows(gazette(slices=8, topics=3, words=[[*STORED, "a", "b", "c", "d"]] * 3, settling=0))
+    frame = SearchView().frame(snapshot, Selection(word=asked, reading="filtered"))
+    assert (frame.word if frame.rows else None) == word
+
+
+@needs_node
+def test_the_script_compares_words_as_pictures_do() -> None:
+    texts = ["CAFE\u0301", "café", "İstanbul", "I\u0307stanbul", "istanbul"]
+    assert called("format.js", "folded", [(text,) for text in texts]) == ["café"] * 2 + ["istanbul"] * 3
 
 
 def test_rows_stand_by_their_highest_weight_and_the_rest_is_counted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
@@ -274,6 +275,16 @@ def test_documents_are_searched_by_words_and_dates(tmp_path: Path) -> None:
         assert reader.documents(DocumentChoice(search=words)).id.tolist() == ["It's 100%_\\"]
     year = DocumentChoice(since=datetime(2002, 1, 1), until=datetime(2003, 1, 1))
     assert reader.count_documents(year) == 50
+
+
+@pytest.mark.parametrize("word", ["İzmir", "CAFÉ", "cafe\u0301"])
+def test_documents_are_searched_whether_accents_are_composed_or_not(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    texts = {form: unicodedata.normalize(form, "ship café İzmir") for form in ("NFC", "NFD")}
+    items = [*years(SIZES), *({"id": form, "time": 2003, "text": text} for form, text in texts.items())]
+    settings = RunSettings(topics=3, documents="all", keep_text=True, threads=1)
+    follow(MemorySource(items), FieldCodec(), RunFile(path), settings)
+    assert Reader(path).documents(DocumentChoice(search=word)).id.tolist() == ["NFC", "NFD"]
 
 
 def test_the_places_of_documents_without_a_direction_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,8 @@ class DocumentChoice:
     story : theirs, or the one that theirs was merged into.
     slice : number of the slice with which they were learnt.
     since, until : earliest time of a document, and the time that all are before, without a time zone in UTC.
-    search : words, separated by blanks, that all stand in the id or the text, whatever their case.
+    search : words, separated by blanks, that all stand in the id or the text, whatever their case, and whether accents
+        are signs of their own or not.
     reading : ``filtered`` for topics on arrival, ``smoothed`` for those that were told later where there are any.
     part : only those of the first to the second slice, with places from the third number to before the fourth.
     """
@@ -103,7 +104,7 @@ class DocumentChoice:
             ("slice = ?", self.slice),
             ("time >= ?", self.since),
             ("time < ?", self.until),
-            *(("contains(lower(concat(id, ' ', text)), ?)", word) for word in self.search.lower().split()),
+            *((_HAS_WORD, word) for word in self.search.split()),
         ]
         names = ("slice >= ?", "slice <= ?", "coalesce(place, 0) >= ?", "coalesce(place, 0) < ?")
         conditions += zip(names, self.part or (None,) * 4, strict=True)
@@ -111,6 +112,9 @@ class DocumentChoice:
         where = " and ".join(["true", *(sql for sql, _ in given)])
         return f"document {_LATER} where {where}", [v for _, v in given]
 
+
+_HAS_WORD = "contains(lower(nfc_normalize(concat(id, ' ', text))), lower(nfc_normalize(?)))"
+"""What a document is searched by: the same is done to it and to the word."""
 
 _LATER = "left join document_smoothed later using (slice, place) left join story_smoothed moved using (slice, place)"
 """What documents got later."""
