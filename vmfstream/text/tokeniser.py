@@ -2,8 +2,8 @@
 
 What a word is:
 
-- Texts are lower-cased (:meth:`str.lower`); texts that are not ASCII are brought to the composed form NFC and lose
-  their soft hyphens.
+- Texts are lower-cased (:meth:`str.lower`, but İ becomes i without a second dot); texts that are not ASCII are brought
+  to the composed form NFC and lose their soft hyphens.
 - A word is a longest run of letters, numbers and combining marks (Unicode categories L, N, M and the two zero-width
   joiners) that begins with a letter or a number. Everything else separates, the underscore and the hyphen included.
 - An apostrophe (' or ’) separates too. After one the English endings *s, t, d, m, ll, re, ve* are dropped; *n't* takes
@@ -191,7 +191,7 @@ def _bytes(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text.replace("\xad", "").lower())
+    return unicodedata.normalize("NFC", text.replace("\xad", "").lower().replace("i\u0307", "i"))
 
 
 @cache

@@ -16,7 +16,7 @@ _UNSPACED_SIGNS = "々〆〇〱〲〳〴〵〻〼\u30fc\uff70"
 def tokens(text: str, min_length: int = 2, max_length: int = 40, keep_numbers: bool = False) -> list[str]:
     text = text.lower()
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text.replace("\xad", ""))
+        text = unicodedata.normalize("NFC", text.replace("\xad", "").replace("i\u0307", "i"))
     found = []
     for run in _RUN.finditer("".join(map(_kind, text))):
         word = text[run.start() : run.end()]

@@ -9,6 +9,7 @@ from tests.unit.text import oracles
 from tests.unit.text.corpora import STRANGE, texts
 from vmfstream.text.counts import Counts
 from vmfstream.text.tokeniser import Tokeniser
+from vmfstream.text.vocabulary import Vocabulary
 from vmfstream.text.word_table import WordTable
 
 # characters of all classes, the dangerous ones often
@@ -82,6 +83,14 @@ def test_counts_of_real_texts(folder: str, count: int) -> None:
 def test_counts_of_any_texts(documents: list[str]) -> None:
     table = WordTable(10_000)
     assert dictionaries(Tokeniser().count(documents, table), table) == [oracles.counts(text) for text in documents]
+
+
+def test_a_capital_i_with_a_dot_becomes_a_small_one() -> None:
+    assert Tokeniser().tokens("İstanbul I\u0307stanbul istanbul, Iğdır") == ["istanbul"] * 3 + ["iğdır"]
+    table = Vocabulary(stop_words="turkish")
+    assert table.find(["istanbul"]).tolist() == [-1]
+    table.count(["İçin için İstanbul"])
+    assert table.term_words(range(len(table.stop_words), table.n_terms)) == ["istanbul"]
 
 
 def test_words_below_skip_are_not_counted() -> None:
