@@ -30,6 +30,22 @@ LONGEST = 100
 """Most characters of a name or a word."""
 
 
+JOINERS = "\u200c\u200d"
+"""Signs without a width that words of Persian or Hindi and emojis hold: zero-width non-joiner and joiner."""
+
+
+def one_line(text: str) -> str:
+    """Return a text with blanks for what cannot be printed, and single blanks; `JOINERS` stay inside of words.
+
+    Examples
+    --------
+    >>> one_line(" Brexit \\x1b[31m\\ttalks ")
+    'Brexit [31m talks'
+    """
+    words = "".join(sign if sign.isprintable() or sign in JOINERS else " " for sign in text).split()
+    return " ".join(filter(None, (word.strip(JOINERS) for word in words)))
+
+
 def decision(kind: str, topic: int = -1, other: int = -1, text: str = "") -> Decision:
     """Make a decision, now.
 
@@ -54,7 +70,7 @@ def decision(kind: str, topic: int = -1, other: int = -1, text: str = "") -> Dec
         raise InputError(f"decision: expected one of {', '.join(KINDS)}, got {kind!r}")
     if not isinstance(text, str):
         raise InputError(f"{kind}: expected a text, got {type(text).__name__}")
-    printed = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    printed = one_line(text)
     if len(printed) > LONGEST:
         raise InputError(f"{kind}: expected at most {LONGEST} characters, got {len(printed)}")
     if kind in WORD_KINDS:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from vmfstream.decisions import LONGEST
+from vmfstream.decisions import LONGEST, one_line
 from vmfstream.errors import InputError
 
 _KEYS = {"name", "words", "documents"}
@@ -107,10 +107,10 @@ def _seed(table: Any, where: str) -> Seed:
     unknown = sorted(set(map(str, table)) - _KEYS)
     if unknown:
         raise InputError(f"{where}: expected {', '.join(sorted(_KEYS))}, found {unknown[0]!r}")
-    name = table.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name.strip()) > LONGEST:
-        raise InputError(f"{where}: expected a name of 1 to {LONGEST} characters, found {name!r}")
-    name = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    given = table.get("name")
+    name = one_line(given) if isinstance(given, str) else ""
+    if not 0 < len(name) <= LONGEST:
+        raise InputError(f"{where}: expected a name of 1 to {LONGEST} characters, found {given!r}")
     parts = {}
     for key in ("words", "documents"):
         texts = table.get(key, ())

@@ -16,11 +16,13 @@ _JSON_PATTERN = re.compile("[<>&\u2028\u2029]")
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """Drop control and direction-override characters, join white space, cut at ``longest`` characters."""
+    """Drop control and direction-override characters, join white space, cut at ``longest`` characters.
+
+    What joins signs of a word, or keeps them apart, stays.
+    """
     if not (text.isascii() and text.isprintable()):
-        text = "".join(
-            " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in _DROPPED
-        )
+        signs = (" " if c.isspace() else c for c in text)
+        text = "".join(c for c in signs if c in _KEPT or unicodedata.category(c) not in _DROPPED)
     kept = " ".join(text.split())
     return kept if len(kept) <= longest else kept[: longest - 1].rstrip() + "…"
 
@@ -43,4 +45,5 @@ def for_json(value: Any) -> str:
 
 
 # control, format (with the bidirectional overrides), surrogate, private use
+_KEPT = " \u200c\u200d"
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co"})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from vmfstream.decisions import JOINERS
 from vmfstream.errors import InputError, without_secrets
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def for_terminal(text: str, *, lines: bool = True) -> str:
     >>> for_terminal("week \\x1b[31m7")
     'week  [31m7'
     """
-    return "".join(one if one.isprintable() or (lines and one == "\n") else " " for one in text)
+    kept = JOINERS + "\n" if lines else JOINERS
+    return "".join(one if one.isprintable() or one in kept else " " for one in text)
 
 
 def tell(text: str) -> None:

@@ -51,7 +51,8 @@ STORED = ("café", "istanbul", "ışık")
 
 
 @pytest.mark.parametrize(
-    ("asked", "word"), [("CAFE\u0301", "café"), ("İstanbul", "istanbul"), ("i\u0307stanbul", "istanbul"), ("IŞIK", None)]
+    ("asked", "word"),
+    [("CAFE\u0301", "café"), ("İstanbul", "istanbul"), ("i\u0307stanbul", "istanbul"), ("IŞIK", None)],
 )
 def test_words_are_found_however_accents_are_written(asked: str, word: str | None) -> None:
     snapshot = CachedRows(gazette(slices=8, topics=3, words=[[*STORED, "a", "b", "c", "d"]] * 3, settling=0))

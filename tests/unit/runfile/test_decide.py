@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.runfile.records import commit
-from vmfstream.decisions import applied, decision, names_of, told, undone_by
+from vmfstream.cli.logs import for_terminal
+from vmfstream.dashboards.looks.escape import clean
+from vmfstream.decisions import applied, check_words, decision, names_of, told, undone_by
+from vmfstream.engine.loop.namer import plain
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Decision
 from vmfstream.runfile.decide import decide, give_waiting_names
@@ -18,6 +21,8 @@ from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
+from vmfstream.seeds import seeds_of
+from vmfstream.text.tokeniser import Tokeniser
 
 
 @pytest.fixture
@@ -253,6 +258,16 @@ def test_what_a_stranger_wrote_is_one_line_of_printed_signs() -> None:
     assert one.text == "a [31m b c"
     assert told(one) == "name topic 3 'a [31m b c'"
     assert told(decision("name", 3)) == "take away the name of topic 3"
+
+
+@pytest.mark.parametrize("text", ["می\u200cخواهم", "👩\u200d⚖️"])
+def test_joiners_stay_inside_of_words(text: str) -> None:
+    assert decision("forbid", text=f"\u200d {text}\u200c\u202e").text == text
+    check_words([decision("forbid", text="می\u200cخواهم")], Tokeniser().tokens)
+    (seed,) = seeds_of([{"name": text, "words": ["ship"]}])
+    assert seed.name == plain(text) == clean(text) == for_terminal(text) == text
+    with pytest.raises(InputError, match="expected a name of 1 to 100 characters"):
+        seeds_of([{"name": "\u200d\u202e", "words": ["ship"]}])
 
 
 def test_opposites_undo_each_other() -> None:

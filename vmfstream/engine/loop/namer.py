@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from vmfstream.decisions import one_line
 from vmfstream.errors import InputError
 
 Request: TypeAlias = Mapping[str, Any]
@@ -193,8 +194,7 @@ def plain(text: str) -> str:
     >>> plain("  Brexit \\x1b[31m talks\\nmore")
     'Brexit [31m talks'
     """
-    words = "".join(one if one.isprintable() else " " for one in _first_line(text)).split()
-    return " ".join(words)[:LONGEST].rstrip()
+    return one_line(_first_line(text))[:LONGEST].rstrip()
 
 
 def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
