@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -162,6 +164,25 @@ def test_a_command_that_fails_or_hangs(body: str, error: type[Exception], says: 
 
 def test_a_command_that_never_stops_talking_is_ended(tmp_path: Path) -> None:
     assert set(command_namer(script(tmp_path, "while True: print('y' * 9999)"))(request())) == {"y", "\n"}
+
+
+def test_a_command_that_runs_is_ended_when_its_process_ends(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    body = f"import os\nwith open({str(begun)!r}, 'a') as file: print(os.getpid(), file=file)\ntime.sleep(600)"
+    lines = [
+        "from pathlib import Path",
+        "from tests.unit.engine.test_namer import request",
+        "from tests.waiting import wait_for",
+        "from vmfstream.engine.loop.namer import BackgroundNamer, command_namer",
+        f"namer, begun = BackgroundNamer(command_namer({script(tmp_path, body)!r})), Path({str(begun)!r})",
+        "for topic in range(3):",
+        "    namer.ask(topic, 0, request(topic))",
+        "wait_for(lambda: begun.exists() and begun.read_text(), bool)",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, cwd=Path(__file__).parents[3])
+    (process,) = begun.read_text().split()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(process), 0)
 
 
 @pytest.mark.parametrize("command", ["", "  ", "say 'no"])

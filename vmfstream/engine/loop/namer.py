@@ -7,6 +7,7 @@ long or answers nonsense, the topic keeps its automatic name.
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
@@ -203,7 +204,7 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
     Parameters
     ----------
     command : a program and its arguments, as a shell would read them; no shell is started.
-    limit : seconds after which the program and what it started are ended.
+    limit : seconds after which the program and what it started are ended; they are ended too when this process ends.
 
     Raises
     ------
@@ -219,12 +220,11 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
     if shutil.which(program[0]) is None:
         raise InputError(f"--namer: there is no program {program[0]!r} that can be run")
 
+    programs = _Programs()
+
     def ask(request: Request) -> str:
         body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        pipe = subprocess.PIPE
-        with subprocess.Popen(
-            program, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
-        ) as process:
+        with programs.started(program) as process:
             late = threading.Event()
 
             def end() -> None:
@@ -252,6 +252,34 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
         return answer.decode("utf-8", "replace")
 
     return ask
+
+
+class _Programs:
+    """Starts programs, and ends those that still run when this process ends: nobody would end them afterwards."""
+
+    def __init__(self) -> None:
+        self._newest: subprocess.Popen[bytes] | None = None
+        self._over = False
+        self._lock = threading.Lock()
+        atexit.register(self._end)
+
+    def started(self, program: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a program; those before have been ended."""
+        pipe = subprocess.PIPE
+        with self._lock:
+            if self._over:
+                raise RuntimeError("this process ends")
+            self._newest = subprocess.Popen(
+                program, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+            return self._newest
+
+    def _end(self) -> None:
+        with self._lock:
+            self._over = True
+            if self._newest is not None:
+                _ended(self._newest)
+                self._newest.wait()
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
