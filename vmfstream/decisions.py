@@ -130,17 +130,21 @@ def unnamed(wanted: Iterable[Decision], names: Mapping[int, str]) -> dict[str, s
     return refused
 
 
-def undone_by(new: Decision, earlier: Sequence[Decision]) -> list[int]:
-    """Return the numbers of earlier decisions that ``new`` undoes, by being the opposite or the next name."""
-    return [one.number for one in earlier if not one.refused and one.undone_by is None and _undoes(new, one)]
+def undone_by(new: Decision, earlier: Sequence[Decision], word_of: Callable[[str], str] = str) -> list[int]:
+    """Return the numbers of earlier decisions that ``new`` undoes, by being the opposite or the next name.
+
+    ``word_of`` tells which word of the vocabulary a text is.
+    """
+    standing = (one for one in earlier if not one.refused and one.undone_by is None)
+    return [one.number for one in standing if _undoes(new, one, word_of)]
 
 
-def _undoes(new: Decision, old: Decision) -> bool:
+def _undoes(new: Decision, old: Decision, word_of: Callable[[str], str]) -> bool:
     pair = (new.kind, old.kind)
     if pair in (("name", "name"), ("unpin", "pin"), ("pin", "unpin")):
         return new.topic == old.topic
     if pair in (("allow", "forbid"), ("forbid", "allow")):
-        return new.text == old.text
+        return word_of(new.text) == word_of(old.text)
     if pair == ("split", "merge"):
         return new.topic == old.other
     return pair == ("merge", "split") and {new.topic, new.other} == {old.topic, old.other}

@@ -208,7 +208,7 @@ class Vocabulary:
         InputError
             If the text is not one word, or fewer than two columns would be left.
         """
-        term = self._term_of(word)
+        term = self.term_of(word)
         if term in self._forbidden:
             raise InputError(f"the word {word!r} is forbidden already")
         terms = {term} | self._phrases_with({term})
@@ -225,7 +225,7 @@ class Vocabulary:
         InputError
             If the word is not forbidden.
         """
-        term = self._term_of(word)
+        term = self.term_of(word)
         if term not in self._forbidden:
             raise InputError(f"the word {word!r} is not forbidden")
         self._forbidden.remove(term)
@@ -314,6 +314,19 @@ class Vocabulary:
         terms = np.append(self._form_term, -1)[forms]  # of the form -1 too
         # a column whose forms are forgotten is shown as its stem
         return np.where(terms >= 0, terms, self._terms.find(words)).astype(np.int64)
+
+    def term_of(self, word: str) -> str:
+        """Return the term of a text, which must be one word, also where phrases are terms.
+
+        Raises
+        ------
+        InputError
+            If the text is not one word.
+        """
+        tokens = set(self.tokeniser.tokens(word))
+        if len(tokens) != 1:
+            raise InputError(f"expected {'one' if tokens else 'a'} word, got {word!r}")
+        return (self._stems(tokens) or tokens).pop()
 
     def keys(self) -> Iterator[bytes]:
         """Return what each column is known by in every vocabulary: its word, or the stem of its words, in UTF-8."""
@@ -466,13 +479,6 @@ class Vocabulary:
         self.names_digest = digest.hexdigest()
         digest.update(self.idf.tobytes())
         self.digest = digest.hexdigest()
-
-    def _term_of(self, word: str) -> str:
-        """Return the term of a text, which must be one word, also where phrases are terms."""
-        tokens = set(self.tokeniser.tokens(word))
-        if len(tokens) != 1:
-            raise InputError(f"expected {'one' if tokens else 'a'} word, got {word!r}")
-        return (self._stems(tokens) or tokens).pop()
 
     def _stems(self, words: Iterable[str]) -> set[str]:
         return set() if self._stem is None else set(self._stem(list(words)))

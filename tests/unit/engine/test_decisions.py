@@ -77,6 +77,12 @@ def test_a_forbidden_word_is_in_no_topic_until_it_is_allowed() -> None:
     assert words(fourth, 2002) == words(store, 2002)
 
 
+@pytest.mark.parametrize(("forbidden", "allowed", "stem"), [("SHIP", "ship", ""), ("ships", "ship", "english")])
+def test_allowing_a_word_undoes_what_forbade_it_however_it_is_written(forbidden: str, allowed: str, stem: str) -> None:
+    store, _ = decided(decision("forbid", text=forbidden), decision("allow", text=allowed), stem=stem)
+    assert [(one.refused, one.undone_by) for one in store.decisions()] == [("", 2), ("", None)]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("phrases", "stem"), [(False, ""), (True, ""), (True, "english")])
 def test_a_forbidden_word_is_in_no_phrase_until_it_is_allowed(phrases: bool, stem: str) -> None:

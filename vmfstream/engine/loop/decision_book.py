@@ -62,10 +62,17 @@ class DecisionBook:
     def _numbered(self, chosen: Sequence[Decision], index: int) -> list[Decision]:
         return [applied(one, len(self._all) + at, index) for at, one in enumerate(chosen, start=1)]
 
-    def settle(self, taken: Sequence[Decision], refused: Mapping[int, str], events: Sequence[Event]) -> None:
+    def settle(
+        self,
+        taken: Sequence[Decision],
+        refused: Mapping[int, str],
+        events: Sequence[Event],
+        word_of: Callable[[str], str] = str,
+    ) -> None:
         """Note what became of the decisions that were ``taken``, and tell which were ``refused`` and why.
 
-        ``events`` are those of the slice; a split's new topic is among them.
+        ``events`` are those of the slice; a split's new topic is among them. ``word_of`` tells which word of the
+        vocabulary a text is.
         """
         new_topic = {one.decision: one.other for one in events if one.kind == "split" and one.decision is not None}
         for one in taken:
@@ -75,7 +82,7 @@ class DecisionBook:
                 log.warning("decision %d, to %s, was refused: %s", one.number, told(one), why)
             else:
                 log.info("decision %d: %s", one.number, told(one))
-                for number in undone_by(one, self._all):
+                for number in undone_by(one, self._all, word_of):
                     self._all[number - 1] = replace(self._all[number - 1], undone_by=one.number)
                     self._undone[number] = one.number
             self._all.append(one)

@@ -226,7 +226,8 @@ class EngineState:
             for one in taken
             if one.kind == "name" and one.topic >= self.model.next_id
         }
-        self.decisions.settle(taken, refused, [] if summary is None else summary.events)
+        word_of = self.encoder.vocabulary.term_of if isinstance(self.encoder, WordCounting) else str
+        self.decisions.settle(taken, refused, [] if summary is None else summary.events, word_of)
         if self.model.begun and not begun:
             self._name_seeds()
         first = []
