@@ -23,6 +23,7 @@ FLOORS = {
     "vmfstream.decisions": 0,
     "vmfstream.seeds": 0,
     "vmfstream.folders": 0,
+    "vmfstream.locks": 0,
     "vmfstream.machine": 0,
     "vmfstream.stages": 0,
     "vmfstream.progress": 0,

@@ -16,6 +16,7 @@ from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.frozen.parts import ModelParts
 from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
+from vmfstream.locks import CopyableLock
 from vmfstream.online.belief import Belief, label, lowest_cosine, new_topic_log_density, score_polynomial
 from vmfstream.records import Arrays, Documents, arrays_under
 from vmfstream.seeds import seeds_of
@@ -61,7 +62,8 @@ class FrozenModel:
     """What a run knows at one moment: its topics and living stories, which texts are labelled by.
 
     Made by `load`, of a run file or of a model that ``vmfstream freeze`` or `save` has written, and by
-    `vmfstream.TopicTracker.freeze`. It learns nothing and never changes.
+    `vmfstream.TopicTracker.freeze`. It learns nothing and never changes. Several threads may label by it: they take
+    turns.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ class FrozenModel:
         self, parts: ModelParts, *, tokeniser: Cut | str | None = None, embed: Embed | str | None = None
     ) -> None:
         self._parts, self._tokeniser, self._embed = parts, tokeniser, embed
+        self._lock = CopyableLock()  # the encoder numbers new words
         arrays = parts.arrays
         self._settings = RunSettings.from_text(parts.about["settings"])
         self._encoder = self._settings.encoder(tokeniser, embed)
@@ -268,7 +271,10 @@ class FrozenModel:
 
     def label_documents(self, documents: Documents) -> Labels:
         """Return the labels of decoded documents, of which none is rejected."""
-        found = [self._label(documents[low : low + _BATCH]) for low in range(0, max(len(documents), 1), _BATCH)]
+        found = []
+        for low in range(0, max(len(documents), 1), _BATCH):
+            with self._lock:
+                found.append(self._label(documents[low : low + _BATCH]))
         if len(found) == 1:
             return found[0]
         return Labels(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows
+from vmfstream.locks import CopyableLock
 from vmfstream.stories.ends import TOP_WORDS, RetiredArrays
 from vmfstream.stories.grain import COUNT, GRAINS, set_grain, weight_of
 from vmfstream.stories.lists import more_lists, wider_pool
@@ -135,6 +136,7 @@ class SequentialMixture:
         self, settings: StorySettings, columns: int, *, dense: bool = False, vectors: int = 0, fixed: bool = False
     ) -> None:
         self.settings = settings
+        self._lock = CopyableLock()  # labelling counts in the memory, too
         self._fixed = fixed or dense
         self._constants = constants(settings, columns=columns if self._fixed else 0, vectors=vectors > 0)
         self._columns = columns
@@ -221,6 +223,11 @@ class SequentialMixture:
             If rows or vectors have another number of columns, times are not finite, not one per row, or given for some
             batches and not for others. Nothing is learnt then.
         """
+        with self._lock:
+            return self._learnt(rows, times, vectors)
+
+    def _learnt(self, rows: Rows, times: ArrayLike | None, vectors: NDArray[np.float32] | None) -> Learnt:
+        """Return what `learn` does."""
         self._check_columns(rows)
         given = self._times(times, rows.shape[0])
         beside = self._beside(vectors, rows.shape[0])
@@ -278,7 +285,8 @@ class SequentialMixture:
         """
         labels = np.empty(rows.shape[0], np.int64)
         documents = self._documents(rows, times.astype(np.float64), self._beside(vectors, rows.shape[0]))
-        label_rows(self._memory, self._constants, documents, owners, labels)
+        with self._lock:
+            label_rows(self._memory, self._constants, documents, owners, labels)
         return np.where(labels == self.next_id, -1, labels)
 
     def predict(
@@ -293,8 +301,9 @@ class SequentialMixture:
         given = self._times(times, rows.shape[0], learning=False)
         if given is None and self._timed:
             given = np.full(rows.shape[0], self._memory.clock.sum())
-        labels = np.empty(rows.shape[0], np.int64)
-        label_rows(self._memory, self._constants, self._documents(rows, given, beside), np.zeros(0, np.int64), labels)
+        labels, documents = np.empty(rows.shape[0], np.int64), self._documents(rows, given, beside)
+        with self._lock:
+            label_rows(self._memory, self._constants, documents, np.zeros(0, np.int64), labels)
         return labels
 
     def living(self) -> Living:

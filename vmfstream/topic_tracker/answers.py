@@ -65,7 +65,7 @@ class Answers(TrackerParts):
     def _rows(self, *, smoothed: bool, words: int) -> RowList:
         """Return what `topics` does; warn the caller of the caller where no slice has been smoothed yet."""
         self._take_names()
-        commits = self._store.commits
+        commits = self._commits
         known = any(report.topics is not None for report in closed_slices(commits))
         if smoothed and known and not any(commit.smoothed for commit in commits):
             warnings.warn(
@@ -87,7 +87,7 @@ class Answers(TrackerParts):
         >>> tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001).learn(["sea"], 2002).parts()
         {0: 0}
         """
-        return parts_of_topics(self._store.commits)
+        return parts_of_topics(self._commits)
 
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
@@ -112,7 +112,7 @@ class Answers(TrackerParts):
 
         See `vmfstream.records.Event` for what they mean; None where a kind has none.
         """
-        return rows_of_events(self._store.commits)
+        return rows_of_events(self._commits)
 
     @property
     def story_labels(self) -> NDArray[np.int64]:
@@ -158,7 +158,7 @@ class Answers(TrackerParts):
         [('cat fur paw', 3), ('ship sea harbour', 3)]
         """
         label = self._run.engine().slices.slice
-        return RowList(rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents))
+        return RowList(rows_of_stories(self._commits, lambda index: label(index).label, words, documents))
 
     def documents(self) -> Columns:
         """Return the labels of every document, as columns, in the order in which they were learnt.
@@ -192,7 +192,7 @@ class Answers(TrackerParts):
         """
         if self._run.documents != "all":
             raise InputError("this tracker keeps no documents; make one with documents=True")
-        return Columns(columns_of_documents(self._store.commits, stories=self._run.smoothed_stories))
+        return Columns(columns_of_documents(self._commits, stories=self._run.smoothed_stories))
 
     def novel(self) -> list[dict[str, Any]]:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.
@@ -202,12 +202,12 @@ class Answers(TrackerParts):
         topic that the document was assigned to (of a first story that of its story; None without one), and ``story``,
         the story that it is the first document of, None for the others.
         """
-        return rows_of_novel_documents(self._store.commits)
+        return rows_of_novel_documents(self._commits)
 
     @property
     def rejected(self) -> list[Rejected]:
         """Documents that were left out, with their reasons."""
-        return [r for commit in self._store.commits for r in commit.rejected]
+        return [r for commit in self._commits for r in commit.rejected]
 
 
 def _smoothed(smoothed: bool, hindsight: bool | None) -> bool:

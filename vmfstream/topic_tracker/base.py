@@ -10,6 +10,8 @@ from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
+from vmfstream.locks import CopyableLock
+from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.topic_tracker.manual_source import ManualSource
 
@@ -24,6 +26,13 @@ class TrackerParts:
     _engine: Engine
     _model: TrackerModel
     _namer: BackgroundNamer | None
+    _lock: CopyableLock
+    """Lets one thread in at a time, wherever something is read that learning changes."""
+
+    @property
+    def _commits(self) -> list[Commit]:
+        """The commits so far, to which another thread adds none."""
+        return list(self._store.commits)
 
     def names(self) -> dict[int, str]:
         """Return the names that were given to topics, by id."""
@@ -32,7 +41,8 @@ class TrackerParts:
     def _take_names(self) -> None:
         """Keep the names that the namer gave after the last commit."""
         if self._namer is not None and self._store.commits:
-            self._store.name_topics(self._namer.take())
+            with self._lock:
+                self._store.name_topics(self._namer.take())
 
 
 def deprecated(old: str, new: str) -> None:

@@ -111,25 +111,28 @@ class Decisions(TrackerParts):
             (number of a later decision).
         """
         label = self._run.engine().slices.slice
-        return rows_of_decisions(self._store.decisions(), self._store.pending(), lambda index: label(index).label)
+        with self._lock:
+            return rows_of_decisions(self._store.decisions(), self._store.pending(), lambda index: label(index).label)
 
     def _decide(self, kind: str, topic: int, other: int = -1, text: str = "") -> None:
         made = decision(kind, topic, other, text)
-        check_topics(made, self._model.ids.tolist(), range(self._model.next_id), "this tracker")
-        if kind != "name":
-            self._check_open()
-        for why in unnamed([made], self.names()).values():
-            raise InputError(f"this tracker: {why}")
-        self._store.decide(made)
+        with self._lock:
+            check_topics(made, self._model.ids.tolist(), range(self._model.next_id), "this tracker")
+            if kind != "name":
+                self._check_open()
+            for why in unnamed([made], self.names()).values():
+                raise InputError(f"this tracker: {why}")
+            self._store.decide(made)
 
     def _decide_words(self, kind: str, words: str | Iterable[str]) -> None:
-        self._check_open()
         if not isinstance(words, Iterable):
             raise InputError(f"{kind}: expected a word, or several, got {type(words).__name__}")
         made = [decision(kind, text=word) for word in ([words] if isinstance(words, str) else words)]
-        if isinstance(self._encoder, WordCounting):
-            check_words(made, self._encoder.vocabulary.tokeniser.tokens)
-        self._store.decide(*made)
+        with self._lock:
+            self._check_open()
+            if isinstance(self._encoder, WordCounting):
+                check_words(made, self._encoder.vocabulary.tokeniser.tokens)
+            self._store.decide(*made)
 
     def _check_open(self) -> None:
         if self._source.closed:

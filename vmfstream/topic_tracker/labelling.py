@@ -46,9 +46,9 @@ class Labelling(TrackerParts):
         InputError
             If there are no topics yet, or ``texts`` is one string or a table, or holds anything but strings.
         """
-        probability = self.transform(texts)
-        known = probability.any(axis=1)
-        return np.where(known, self.topic_ids[probability.argmax(axis=1)], -1)
+        with self._lock:
+            probability, ids = self.transform(texts), self.topic_ids
+        return np.where(probability.any(axis=1), ids[probability.argmax(axis=1)], -1)
 
     @property
     def topic_ids(self) -> NDArray[np.int64]:
@@ -93,9 +93,10 @@ class Labelling(TrackerParts):
             temperature = self.temperature
         if not temperature > 0.0:
             raise ValueError(f"temperature: expected a number above 0, got {temperature}")
-        state, x, known, _ = self._encoded(texts)
-        found = np.zeros((len(known), state.k))
-        found[known] = tempered(topic_log_densities(state, x[known], self._track), 1.0 / temperature)
+        with self._lock:
+            state, x, known, _ = self._encoded(texts)
+            found = np.zeros((len(known), state.k))
+            found[known] = tempered(topic_log_densities(state, x[known], self._track), 1.0 / temperature)
         return found
 
     @property
@@ -104,7 +105,7 @@ class Labelling(TrackerParts):
 
         See `vmfstream.records.SliceReport`.
         """
-        reports = closed_slices(self._store.commits)
+        reports = closed_slices(self._commits)
         known = [report.temperature for report in reports if np.isfinite(report.temperature)]
         return known[-1] if known else 1.0
 
@@ -164,21 +165,22 @@ class Labelling(TrackerParts):
         from vmfstream.frozen.model import FrozenModel
 
         self._take_names()
-        given, commits = self.names(), self._store.commits
-        by_namer = len(commits[-1].given_names) if commits else 0  # which come to the newest commit
-        known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()), by_namer)
-        if self._frozen is None or self._frozen[0] != known:
-            functions: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
-            names = newest_names(commits, at) | given
-            self._frozen = known, FrozenModel(self._parts(at).named(names), **functions)
-        return self._frozen[1]
+        with self._lock:
+            given, commits = self.names(), self._store.commits
+            by_namer = len(commits[-1].given_names) if commits else 0  # which come to the newest commit
+            known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()), by_namer)
+            if self._frozen is None or self._frozen[0] != known:
+                functions: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
+                names = newest_names(commits, at) | given
+                self._frozen = known, FrozenModel(self._parts(at).named(names), **functions)
+            return self._frozen[1]
 
     def _parts(self, at: str | None) -> ModelParts:
         from vmfstream.frozen.parts import current_parts, past_parts
 
         made = self._run, self._model, self._encoder
         if at is not None:
-            return past_parts(*made, past_topics(closed_slices(self._store.commits), at), self._engine.documents)
+            return past_parts(*made, past_topics(closed_slices(self._commits), at), self._engine.documents)
         state = self._engine.state
         stories = {} if state.stories is None else state.stories.arrays()
         return current_parts(*made, stories, state.newest.label, self._engine.documents)
@@ -203,6 +205,11 @@ class Labelling(TrackerParts):
         InputError
             If a topic is not active, topics are not one per text, or as `transform`.
         """
+        with self._lock:
+            return self._fitted_temperature(texts, topics)
+
+    def _fitted_temperature(self, texts: Sequence[str], topics: Sequence[int]) -> float:
+        """Return what `fit_temperature` does."""
         state, x, known, _ = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
         unknown = sorted({int(topic) for topic in topics} - set(place))
@@ -231,10 +238,11 @@ class Labelling(TrackerParts):
         InputError
             As `transform`.
         """
-        state, x, known, worded = self._encoded(texts)
-        found = np.where(worded, np.inf, 0.0)
-        density = np.logaddexp.reduce(topic_log_densities(state, x[known], self._track), axis=1)
-        found[known] = new_topic_log_density(x[known], state.anchor, state.kappa) - density
+        with self._lock:
+            state, x, known, worded = self._encoded(texts)
+            found = np.where(worded, np.inf, 0.0)
+            density = np.logaddexp.reduce(topic_log_densities(state, x[known], self._track), axis=1)
+            found[known] = new_topic_log_density(x[known], state.anchor, state.kappa) - density
         return found
 
     def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_], NDArray[np.bool_]]:

@@ -20,7 +20,8 @@ from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole, check_parameters
-from vmfstream.records import Documents
+from vmfstream.locks import CopyableLock
+from vmfstream.records import Documents, Rejected
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.stories.settings import COMPONENTS
@@ -126,7 +127,8 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     Notes
     -----
-    A tracker can be pickled, and copied by ``sklearn.base.clone`` (which forgets what it has learnt).
+    A tracker can be pickled, and copied by ``sklearn.base.clone`` (which forgets what it has learnt). Several threads
+    may use it: one learns or asks at a time, the others wait.
 
     References
     ----------
@@ -167,6 +169,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         if capacity is not None:
             deprecated("TopicTracker(capacity=...)", "TopicTracker(vocabulary_size=...)")
             vocabulary_size = capacity
+        self._lock = CopyableLock()
         self._given: dict[str, Any] = {
             "topics": topics,
             "slices": slices,
@@ -319,19 +322,14 @@ class TopicTracker(Labelling, Answers, Decisions):
         times_of_texts = moments(times, len(texts))
         if ids is not None and len(ids) != len(texts):
             raise InputError(f"ids: expected one per text ({len(texts)}), got {len(ids)}")
-        self._order = np.arange(len(texts)) if self._counted else np.argsort(times_of_texts, kind="stable")
-        self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
-        self._source.add(texts, times_of_texts, ids, self._order, titles)
-        position, commits = self._engine.state.position, len(self._store.commits)
-        late = position.late
-        self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
-        if position.late > late:
+        with self._lock:
+            late, refused = self._read(texts, times_of_texts, ids, titles)
+        if late:
             warnings.warn(
-                f"{position.late - late:,} of {len(texts):,} documents belong to slices that were closed by earlier "
+                f"{late:,} of {len(texts):,} documents belong to slices that were closed by earlier "
                 "calls; they were counted in the slice that was open. Learn documents in the order of their times",
                 stacklevel=3,
             )
-        refused = [one for commit in self._store.commits[commits:] for one in commit.rejected]
         if refused:
             warnings.warn(
                 f"{len(refused):,} of {len(texts):,} documents were not learnt, the first of them for this reason: "
@@ -340,12 +338,29 @@ class TopicTracker(Labelling, Answers, Decisions):
             )
         return self
 
+    def _read(
+        self,
+        texts: Sequence[str],
+        times: NDArray[np.int64],
+        ids: Sequence[str] | None,
+        titles: Sequence[Any] | None,
+    ) -> tuple[int, list[Rejected]]:
+        """Read texts as `_learn` does; return how many were late, and those that were left out."""
+        self._order = np.arange(len(texts)) if self._counted else np.argsort(times, kind="stable")
+        self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
+        self._source.add(texts, times, ids, self._order, titles)
+        position, commits = self._engine.state.position, len(self._store.commits)
+        late = position.late
+        self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
+        refused = [one for commit in self._store.commits[commits:] for one in commit.rejected]
+        return position.late - late, refused
+
     def __repr__(self) -> str:
-        given, rejected = self._run, sum(len(commit.rejected) for commit in self._store.commits)
+        given, rejected = self._run, sum(len(commit.rejected) for commit in self._commits)
         began = f"TopicTracker(topics={given.topics}, slices={given.slices!r}): {self._engine.documents:,} documents"
         if rejected:
             began += f", {rejected:,} rejected"
-        closed = closed_slices(self._store.commits)
+        closed = closed_slices(self._commits)
         if not closed:
             return f"{began}, no closed slice yet; next: {self._next(topics=False)}"
         many = f"{len(closed):,} closed slice{'s' if len(closed) > 1 else ''}"
@@ -427,8 +442,9 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     def finish(self) -> None:
         """Close the last slice and smooth all slices."""
-        self._source.closed = True
-        self._engine.run()
+        with self._lock:
+            self._source.closed = True
+            self._engine.run()
         if self._namer is not None:
             self._namer.finish(60.0)
 
@@ -441,7 +457,8 @@ class TopicTracker(Labelling, Answers, Decisions):
             If there is a file already, or the path cannot be written.
         """
         self._take_names()
-        write_saved(self._store, Path(path).expanduser())
+        with self._lock:
+            write_saved(self._store, Path(path).expanduser())
 
     @classmethod
     def load(cls, path: str | Path, *, tokeniser: Cut | None = None, embed: str | Embed | None = None) -> TopicTracker:
@@ -508,7 +525,8 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     def __getstate__(self) -> dict[str, Any]:
         self._take_names()
-        return {"given": self._given, "past": flattened(self._store)}
+        with self._lock:
+            return {"given": self._given, "past": flattened(self._store)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         given = {"vocabulary_size" if name == "capacity" else name: value for name, value in state["given"].items()}

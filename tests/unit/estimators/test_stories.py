@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,15 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.threads import Watched, at_once
 from tests.unit.estimators.checks import RIVER_CHECKS, RIVER_METHOD, bags, texts
 from tests.unit.mixtures.planted import directions, vmf_rows
 from tests.unit.stories.streams import bursts, vectors_of
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.stories import StoryMixture
+from vmfstream.stories import mixture as story_mixture
 from vmfstream.stories.mixture import SequentialMixture
+from vmfstream.stories.passes import label_rows
 from vmfstream.stories.settings import StorySettings
 
 
@@ -293,3 +297,15 @@ def test_views_that_do_not_fit_are_clear_errors() -> None:
     model = StoryMixture().fit(x, vectors=np.ones((20, 4)))
     with pytest.raises(ValueError, match=r"vectors: expected the shape \(20, 4\), got none"):
         model.partial_fit(x)
+
+
+def test_threads_that_label_at_once_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, _ = planted(200)
+    model = StoryMixture().fit(x)
+    parts = [x[low : low + 20] for low in range(0, 200, 20)]
+    wanted = [model.predict(part) for part in parts]
+    watched = Watched(label_rows)
+    monkeypatch.setattr(story_mixture, "label_rows", watched)
+    found = at_once([partial(model.predict, part) for part in parts])
+    assert watched.most == 1
+    np.testing.assert_array_equal(found, wanted)

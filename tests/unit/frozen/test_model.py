@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.threads import Watched, at_once
 from tests.unit.frozen.frozen_runs import followed, texts, tracker, vectors
 from vmfstream import FrozenModel, TopicTracker
 from vmfstream.errors import InputError
@@ -55,6 +58,21 @@ def test_labels_depend_on_nothing_that_was_labelled_before(monkeypatch: pytest.M
     found = made.label(asked[::-1])
     for name, column in expected.items():
         np.testing.assert_array_equal(found[name][::-1], column, err_msg=name)
+
+
+def test_threads_that_label_at_once_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tracker().freeze()
+    parts = [[*NEW[i:], f"strange{i}"] for i in range(10)]
+    wanted = [made.label(part) for part in parts]
+    watched = Watched(made._encoder.count)
+    monkeypatch.setattr(made._encoder, "count", watched)
+    found = at_once([partial(made.label, part) for part in parts])
+    assert watched.most == 1
+    monkeypatch.undo()
+    for one, other, again in zip(wanted, found, map(pickle.loads(pickle.dumps(made)).label, parts), strict=True):
+        for name, column in one.items():
+            np.testing.assert_array_equal(other[name], column, err_msg=name)
+            np.testing.assert_array_equal(again[name], column, err_msg=name)
 
 
 def test_nothing_is_learnt() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import doctest
 import pickle
+import warnings
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.threads import at_once
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
 from vmfstream.errors import InputError
@@ -301,3 +305,46 @@ def test_nothing_is_waited_for_that_cannot_come(monkeypatch: pytest.MonkeyPatch)
     tracker.learn(["ship sea harbour"], 2001).learn(["cat paw"], 2019)  # 18 years ahead, and the last
     assert tracker.rejected == []
     assert len(asked) < 12
+
+
+def test_threads_that_learn_and_ask_take_turns() -> None:
+    rng = np.random.default_rng(5)
+    topics = [[f"{kind}{i}" for i in range(30)] for kind in ("animal", "harbour", "planet")]
+    texts = [" ".join(rng.choice(topics[i % 3], 7)) for i in range(600)]
+    times = [datetime(2021, 1, 1, tzinfo=UTC) + timedelta(hours=4 * i) for i in range(600)]
+
+    def begun() -> TopicTracker:
+        made = TopicTracker(topics=3, slices="week", documents=True)
+        return made.learn(texts[:200], times[:200])
+
+    def learn(tracker: TopicTracker) -> None:
+        for low in range(200, 600, 50):
+            tracker.learn(texts[low : low + 50], times[low : low + 50])
+
+    alone, asked = begun(), begun()
+    learn(alone)
+    learnt = Event()
+
+    def ask() -> None:
+        while not learnt.is_set():
+            assert asked.transform(texts[:9]).shape[0] == len(asked.predict(texts[:9])) == 9
+            assert asked.label(texts[:9])["name"].all()
+            assert len(asked.topics(words=2)) <= 3 * 30
+            assert len(asked.documents()["smoothed_topic"]) >= 200
+            pickle.dumps(asked)
+
+    def learn_while_asked() -> None:
+        try:
+            learn(asked)
+        finally:
+            learnt.set()
+
+    at_once([learn_while_asked, ask, ask])
+    assert repr(asked.topics()) == repr(alone.topics())
+    assert repr(asked.documents()) == repr(alone.documents())
+
+    shared = begun()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # documents may come late
+        at_once([partial(learn, shared)] * 2)
+    assert len(shared.documents()["id"]) == 200 + 2 * 400
