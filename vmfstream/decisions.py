@@ -131,7 +131,7 @@ def unnamed(wanted: Iterable[Decision], names: Mapping[int, str]) -> dict[str, s
 
 
 def undone_by(new: Decision, earlier: Sequence[Decision], word_of: Callable[[str], str] = str) -> list[int]:
-    """Return the numbers of earlier decisions that ``new`` undoes, by being the opposite or the next name.
+    """Return the numbers of the ``earlier`` decisions that ``new`` undoes, by being the opposite or the next name.
 
     ``word_of`` tells which word of the vocabulary a text is.
     """

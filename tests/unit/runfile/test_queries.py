@@ -271,7 +271,7 @@ def test_threads_have_their_own_moment(reader: Reader) -> None:
 def test_the_parent_of_a_story_is_the_topic_of_most_of_its_documents(
     tmp_path: Path, kept: str, parents: list[int]
 ) -> None:
-    """Those of stories that became part of it, at once or by others, count; smoothed topics before those on arrival, those without do not."""
+    """Documents of stories that became part of it count, and smoothed topics go before those on arrival."""
     path = tmp_path / "run.duckdb"
     RunFile(path).settings({"documents": kept})
     with duckdb.connect(str(path)) as connection:
