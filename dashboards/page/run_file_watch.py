@@ -226,9 +226,12 @@ class RunFileWatch:
 
 
 def stamp_of(pulse: RunStatus) -> str:
-    """Return a key that changes only with closed slices, smoothed topics, batch fits or decisions of people."""
+    """Return a key that changes only with closed slices, smoothed topics, batch fits or decisions of people.
+
+    Another run in a file of the same name has another key, and so has an older copy that went on.
+    """
     decided = f"-decided{pulse.decisions}" if pulse.decisions else ""
-    return f"{pulse.closed}-{pulse.snapshot}{decided}{'-end' if pulse.finished else ''}"
+    return f"{pulse.closed}-{pulse.closed_at}-{pulse.snapshot}{decided}{'-end' if pulse.finished else ''}"
 
 
 def _failed(look: PollResult, error: VmfstreamError) -> PollResult:

@@ -266,6 +266,23 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     assert watch.state("unknown") is two
 
 
+def test_another_run_in_the_same_file_is_shown_though_it_has_as_many_slices(run_file: Path) -> None:
+    watch = RunFileWatch(run_file)
+    before, known = watch.newest(), watch.poll()
+    other = Path(shutil.copy(run_file, run_file.with_name("other.duckdb")))
+    with connected(other, read_only=False, timeout=1.0) as connection:
+        connection.execute("update epoch set begun = begun + interval 1 minute")
+        connection.execute("update meta set value = 'Another Gazette' where key = 'title'")
+    other.replace(run_file)
+    watch._next = 0.0
+    after = watch.newest()
+    assert before is not None
+    assert after is not None
+    assert "Another Gazette" in after.opening()[0]
+    assert watch.poll()["slice"] == known["slice"]
+    assert watch.poll()["stamp"] == after.stamp != before.stamp == known["stamp"]
+
+
 def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
     run_file = tmp_path / "run.duckdb"
     watch = RunFileWatch(run_file)

@@ -49,7 +49,8 @@ class RunStatus:
 
     ``epoch`` is the newest epoch (-1 before the first), ``written`` when it was written (UTC), ``usual`` the median of
     the seconds between recent epochs (NaN before the third), ``slice`` the newest closed slice, ``closed`` the epoch
-    that closed it, ``snapshot`` the newest snapshot (-1 without any), ``decisions`` how many people have made.
+    that closed it, ``snapshot`` the newest snapshot (-1 without any), ``decisions`` how many people have made,
+    ``closed_at`` when the epoch that closed the slice began, which no other run or copy shares (empty before).
     """
 
     epoch: int
@@ -60,6 +61,7 @@ class RunStatus:
     closed: int
     snapshot: int
     decisions: int = 0
+    closed_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +117,8 @@ class ProgressQueries(RunFileQueries):
                 arg_max(begun + to_milliseconds((1e3 * seconds)::bigint), epoch),
                 coalesce((select median(gap) from gaps), 'nan'::double), (select max(slice) from slice),
                 (select coalesce(max(epoch), -1) from slice), (select coalesce(max(snapshot), -1) from snapshot),
-                (select count(*) from decision)
+                (select count(*) from decision),
+                (select coalesce(max(begun::varchar), '') from epoch where epoch = (select max(epoch) from slice))
             from late"""
         return RunStatus(*self._rows(query)[0])
 
