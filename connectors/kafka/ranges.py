@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import OffsetOutOfRangeError
+from kafka.errors import LogTruncationError, OffsetOutOfRangeError
 
 from vmfstream.connectors.kafka.client import explain_errors, open_consumer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
@@ -70,7 +70,7 @@ class KafkaRanges:
             while consumer.position(tp) < wanted.last:
                 try:
                     found = consumer.poll(timeout_ms=_PATIENCE_MS, max_records=_ALL)
-                except OffsetOutOfRangeError:
+                except (LogTruncationError, OffsetOutOfRangeError):
                     raise InputError(
                         f"messages of {wanted.part} between offset {wanted.first} and {wanted.last} are gone: "
                         "they were deleted while the range was read"

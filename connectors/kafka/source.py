@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
 from vmfstream.clock import now
@@ -223,6 +224,10 @@ class KafkaSource:
                 lost = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
                 self._seek_all({tp: self._parts[tp] for tp in lost or self._parts}, self._reached())
                 return
+            except LogTruncationError as error:
+                ends = {tp: 0 if at is None else at.offset for tp, at in error.divergent_offsets.items()}
+                self._seek_all({tp: self._parts[tp] for tp in ends}, self._reached(), ends=ends)
+                return
             except UnknownTopicOrPartitionError:
                 return  # `_discover` tells whether that is certain
         latest = int(now() * 1000)
@@ -278,12 +283,20 @@ class KafkaSource:
             raise InputError(f"the topic {topic} at {self.address.url} was deleted")
 
     def _seek_all(
-        self, parts: Mapping[TopicPartition, Partition], position: Position, patience_ms: int | None = None
+        self,
+        parts: Mapping[TopicPartition, Partition],
+        position: Position,
+        patience_ms: int | None = None,
+        ends: Mapping[TopicPartition, int] = MappingProxyType({}),
     ) -> None:
-        """Seek to a position, after checking that its messages still exist."""
+        """Seek to a position, after checking that its messages still exist.
+
+        ``ends`` are offsets from which on, as the cluster told, other messages stand than those that were read.
+        """
         with explain_errors(self.address, self._options):
             oldest = self._consumer.beginning_offsets(list(parts), patience_ms)
             newest = self._consumer.end_offsets(list(parts), patience_ms)
+            newest |= {tp: min(end, newest[tp]) for tp, end in ends.items()}
             for tp, part in parts.items():
                 offset = position.get(part.name, oldest[tp])
                 if not oldest[tp] <= offset <= newest[tp]:

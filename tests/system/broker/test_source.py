@@ -229,6 +229,22 @@ def test_a_gap_that_opens_while_reading(topics: Topics, opened: Opened) -> None:
         take(source, 499)
 
 
+@pytest.mark.parametrize("policy", ["fail", "earliest"])
+def test_a_topic_that_is_made_again_while_it_is_read(topics: Topics, opened: Opened, policy: OnGap) -> None:
+    topic = topics(1)
+    topic.fill([{"n": n} for n in range(8)])
+    source = opened(topic, on_gap=policy)
+    assert numbers(take(source, 8)) == [*range(8)]
+    topic.delete()
+    wait_for(topic.admin.list_topics, lambda names: topic.name not in names)
+    topics(1, topic.name).fill([{"n": n} for n in (100, 101, 102)])
+    if policy == "fail":
+        with pytest.raises(InputError, match=r"the run file is at 8: the topic was made again; --on-gap earliest"):
+            take(source, 1)
+    else:
+        assert numbers(take(source, 3)) == [100, 101, 102]
+
+
 def test_a_topic_that_is_deleted(topics: Topics, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vmfstream.connectors.kafka.source._DELETED_AFTER", 1.0)
     monkeypatch.setattr("vmfstream.connectors.kafka.source._DISCOVERY_INTERVAL", 0.5)
