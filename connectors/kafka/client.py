@@ -122,6 +122,26 @@ def known_topics(address: TopicAddress, options: ClientOptions) -> dict[str, int
     return {topic["name"]: len(topic["partitions"]) for topic in found if not topic["error_code"]}
 
 
+def same_cluster(one: TopicAddress, other: TopicAddress, options: ClientOptions) -> bool:
+    """Tell whether two addresses are of the same cluster, which may go by several names.
+
+    Raises
+    ------
+    InputError
+        If one of them cannot be reached or refuses to answer.
+    """
+    return bool(set(one.servers) & set(other.servers)) or _cluster(one, options) == _cluster(other, options)
+
+
+def _cluster(address: TopicAddress, options: ClientOptions) -> str:
+    with explain_errors(address, options):
+        admin = open_admin(address, options)
+        try:
+            return str(admin.describe_cluster()["cluster_id"])
+        finally:
+            admin.close()
+
+
 def make_topics(address: TopicAddress, options: ClientOptions, partitions: int) -> Sequence[str]:
     """Make those topics of an ``address`` that do not exist, with unlimited retention; return their names.
 

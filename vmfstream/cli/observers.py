@@ -164,13 +164,13 @@ def _deliveries(
 
 def _topic_of_its_own(option: str, url: str, options: ClientOptions, source: TopicAddress | None) -> TopicAddress:
     """Return the address of a topic to write to, which exists and is not read as the source."""
-    from vmfstream.connectors.kafka.client import known_topics
+    from vmfstream.connectors.kafka.client import known_topics, same_cluster
     from vmfstream.connectors.kafka.options import parse_address
 
     address = parse_address(url)
     if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {url}")
-    if source is not None and address.topics[0] in source.topics:
+    if source is not None and address.topics[0] in source.topics and same_cluster(source, address, options):
         raise InputError(f"{option}: {url} is read as the source; what is sent needs a topic of its own")
     if address.topics[0] not in known_topics(address, options):
         raise InputError(f"there is no topic {address.topics[0]} at {address.url} to write to; make it first")

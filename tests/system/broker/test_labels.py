@@ -308,6 +308,7 @@ def test_new_messages_are_labelled_within_seconds(topics: Topics, start: Start, 
         ("topic", ("--labels", "topic"), "is read as the source; what is sent needs a topic of its own"),
         ("topic", ("--dead-letters", "topic"), "--dead-letters: kafka"),
         ("topic", ("--publish", "topic"), "--publish: kafka"),
+        ("topic", ("--publish", "other name"), "is read as the source"),
         ("topic", ("--labels", "nowhere"), "there is no topic nowhere"),
         ("topic", ("--labels", "labels", "--label-format", "xml"), "--label-format: expected headers or json"),
         ("file", ("--labels", "labels"), "--labels needs a Kafka topic as source"),
@@ -324,7 +325,14 @@ def test_what_cannot_be_sent(
 ) -> None:
     topic, labels, file = topics(1), topics(1), tmp_path / "rows.jsonl"
     file.write_text(json.dumps(documents(1)[0]) + "\n")
-    urls = {"topic": topic.url, "labels": labels.url, "nowhere": f"kafka://{broker.address}/nowhere", "file": file}
+    assert "127.0.0.1" in topic.url
+    urls = {
+        "topic": topic.url,
+        "other name": topic.url.replace("127.0.0.1", "localhost"),
+        "labels": labels.url,
+        "nowhere": f"kafka://{broker.address}/nowhere",
+        "file": file,
+    }
     code, _, err, _ = ended(start("run", urls[source], *(urls.get(word, word) for word in given)))
     assert code == 1
     assert says in err

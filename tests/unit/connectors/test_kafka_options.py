@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from kafka.errors import KafkaConnectionError
 
+from vmfstream.connectors.kafka import client
 from vmfstream.connectors.kafka.client import explain_errors
 from vmfstream.connectors.kafka.options import PREFIX, ClientOptions, TopicAddress, parse_address, read_options
 from vmfstream.errors import InputError
@@ -143,3 +144,20 @@ def test_refused_handshakes_are_explained(protocol: str, reason: str, says: str)
 
     with pytest.raises(InputError, match=f"^kafka://h:9092/t .*{says}"):
         refuse()
+
+
+def test_a_cluster_is_known_by_any_of_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Admin:
+        def __init__(self, address: TopicAddress) -> None:
+            self.cluster = {"one:9092": "a", "uno:9092": "a", "two:9092": "b"}[address.servers[0]]
+
+        def describe_cluster(self) -> dict[str, str]:
+            return {"cluster_id": self.cluster}
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(client, "open_admin", lambda address, options: Admin(address))
+    one, uno, two, both = map(parse_address, (f"kafka://{name}/news" for name in ("one", "uno", "two", "two,one")))
+    found = [client.same_cluster(one, other, ClientOptions()) for other in (one, uno, two, both)]
+    assert found == [True, True, False, True]
