@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from vmfstream.cli.dates import moment_of
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import DocumentChoice, DocumentFrame, Reader, Reading
 
@@ -67,8 +67,8 @@ def chosen(
     _check(reader, "story", story)
     index = None if slice is None else _slice_of(slice, reader.slice_labels(), run_file)
     moments = (
-        (None if since is None else _moment("--since", since, 0)),
-        (None if until is None else _moment("--until", until, 1)),
+        (None if since is None else moment_of("--since", since)),
+        (None if until is None else moment_of("--until", until, ends=True)),
     )
     return reader, DocumentChoice(topic, story, index, *moments, search, reading, parts=parts)
 
@@ -123,13 +123,3 @@ def _slice_of(label: str, labels: dict[int, str], run_file: Path) -> int:
         some = f"from {labels[min(labels)]} to {labels[max(labels)]}" if labels else "none"
         raise InputError(f"{run_file}: there is no slice {label!r}; there are: {some}")
     return named[0]
-
-
-def _moment(option: str, given: str, later: int) -> datetime:
-    """Return when a date begins, or so many of its units ``later``."""
-    try:
-        return datetime.fromisoformat(
-            str((np.datetime64(given if given[:1].isdigit() else "no date") + later).astype("datetime64[us]"))
-        )
-    except ValueError as error:
-        raise InputError(f"{option}: expected a date, such as 2013-11-04, got {given!r}") from error

@@ -144,19 +144,18 @@ def _report(reader: Reader, run_file: Path, since: str | None, top: int) -> Repo
 def _slice_since(since: str | None, slices: SliceFrame, labels: dict[int, str]) -> int:
     import numpy as np
 
+    from vmfstream.cli.dates import moment_of
+
     if since is None:
         return int(slices.slice[-1])
     named = [index for index, label in labels.items() if label == since]
     if named:
         return named[0]
     known = f"the label of a slice, such as {labels[int(slices.slice[-1])]!r}"
-    try:
-        date = np.datetime64(since if since[:1].isdigit() else "no date", "us")
-    except ValueError as error:
-        raise InputError(f"--since: expected a date, such as 2013-11-04, or {known}, got {since!r}") from error
+    date = moment_of("--since", since, also=known)
     if np.isnat(slices.ends).all():
         raise InputError(f"--since: this run has slices of so many documents, which have no dates; give {known}")
-    later = np.flatnonzero(slices.ends > date)
+    later = np.flatnonzero(slices.ends > np.datetime64(date, "us"))
     return int(slices.slice[later[0]]) if len(later) else int(slices.slice[-1]) + 1
 
 

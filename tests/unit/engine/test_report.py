@@ -198,7 +198,7 @@ def test_a_file_is_written_by_its_ending(run_file: Path, tmp_path: Path) -> None
 
 
 def test_wrong_dates_say_what_was_expected(run_file: Path, tmp_path: Path) -> None:
-    for wrong in ("yesterday", "20x", "now"):
+    for wrong in ("yesterday", "20x", "now", "20030101"):
         with pytest.raises(
             InputError, match="expected a date, such as 2013-11-04, or the label of a slice, such as '2003'"
         ):
