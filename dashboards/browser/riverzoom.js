@@ -158,7 +158,7 @@ function title([, name, size], across, upper, lower) {
   const [left, right, y] = best;
   pen.font = `${LETTER}px ${getComputedStyle(document.body).fontFamily}`;
   const fits = (text) => pen.measureText(text).width <= right - left - 8;
-  let text = `${name} · ${size.toLocaleString("en")}`;
+  let text = `\u2068${name}\u2069 · ${size.toLocaleString("en")}`;
   if (!fits(text)) {
     let letters = name.length;
     while (letters > 5 && !fits(name.slice(0, letters).trimEnd() + "…")) letters--;

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.system.browser.driving import click, click_band, date, js, opened, press, topic, until
-from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.fakes import FakeRows, gazette
+from tests.unit.dashboards.test_lineage import Event, with_events
 from tests.unit.dashboards.test_word_order import called
 from tests.waiting import wait_for
 from vmfstream.dashboards.export import build_page
@@ -113,6 +114,26 @@ def test_the_page_names_topics_as_its_figures_do(visit: Open, tmp_path: Path) ->
     (tmp_path / "page.html").write_text(build_page(called("york", "new"))[0], encoding="utf-8")
     page = visit(address=(tmp_path / "page.html").as_uri())
     assert js(page, "return document.querySelector('#topic-name').textContent") == "new york"
+
+
+def test_a_number_stands_behind_a_name_that_is_read_from_right_to_left(visit: Open, tmp_path: Path) -> None:
+    class Hebrew(FakeRows):
+        def topic_names(self) -> dict[int, str]:
+            return dict.fromkeys(range(4), "שער שחקן")
+
+    events: list[Event] = [(7, "born", topic, -1, 12.0) for topic in range(1, 4)]
+    rows = with_events(Hebrew(**vars(gazette(slices=8, topics=4, settling=0))), events)
+    path = tmp_path / "hebrew.html"
+    path.write_text(build_page(rows)[0], encoding="utf-8")
+    page = visit(address=path.as_uri())
+    code = """
+        const [, name, after] = document.querySelector("#changes .born a").children;
+        const number = document.createRange();
+        number.setStart(after.firstChild, after.textContent.indexOf("12"));
+        number.setEnd(after.firstChild, after.textContent.indexOf("12") + 2);
+        return [name.getBoundingClientRect().right, number.getBoundingClientRect().left];"""
+    name, number = js(page, code)
+    assert number >= name
 
 
 def test_play_moves_time_and_stops_at_the_end(visit: Open) -> None:
