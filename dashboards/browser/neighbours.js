@@ -158,7 +158,7 @@ function drawNeighbours(move) {
       NEIGHBOURS.selfsides,
     );
   let self = named(full);
-  if (!self.length) self = named(full.split(" ")[0]);
+  if (!self.length) self = named(full.split(/,? /)[0]);
   taken.push(dotBox(middle, middle, own + 14));
   const names = placeLabels(
     dots.map((dot) => ({

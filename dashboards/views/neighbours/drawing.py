@@ -81,7 +81,7 @@ def neighbour_traces(frame: NeighboursFrame, width: int, name: ThemeName) -> lis
         [mark(px[k], py[k], 3.0, frame.labels[at[k]], _FONT_DATE, True) for k in dated], taken, width, _DATE_SIDES
     )
     selves: list[tuple[str, Box]] = []
-    for text in (frame.name, frame.name.split(" ")[0]):  # a short one if there is no room
+    for text in (frame.name, frame.name.split(" ")[0].rstrip(",")):  # a short one if there is no room
         marks = [mark(0, 0, sizes[-1] / 2, text, _FONT_SELF, True) for _ in here]
         selves = selves or place(marks, taken, width, _SELF_SIDES)
     taken += boxes(here, here, sizes[-1] / 2 + _AROUND)

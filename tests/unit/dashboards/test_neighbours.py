@@ -85,6 +85,12 @@ def test_radius_is_the_angle_between_the_true_means(reading: Reading) -> None:
         np.testing.assert_allclose(np.hypot(shown["x"], shown["y"]), expected, atol=0.5)
 
 
+def test_a_name_without_room_is_its_first_word_alone() -> None:
+    frame = NeighboursView().frame(snapshot(TrueRows(gazette(slices=26, topics=24))), Selection(topic=2))
+    drawing = NeighboursView().drawing(replace(frame, name="harbour, strikes"), Size(300, 300), "light")
+    assert [trace["text"] for trace in drawing["data"] if trace["name"] == "self-name"] == [["harbour"]]
+
+
 def test_the_own_past_is_as_far_as_the_topic_has_turned() -> None:
     true = TrueRows(gazette(slices=26, topics=6))
     frame = NeighboursView().frame(snapshot(true), Selection(topic=3, date=20, reading="smoothed"))
