@@ -9,9 +9,9 @@ from vmfstream.dashboards.looks.texts import PAGE
 
 _PERIODS = (
     (re.compile(r"^\d+0s$"), "decade"),
-    (re.compile(r"^\d{4}$"), "year"),
-    (re.compile(r"^\d{4}\D?Q[1-4]$"), "quarter"),
-    (re.compile(r"^\d{4}\D?W\d{1,2}$"), "week"),
+    (re.compile(r"^\d{1,4}$"), "year"),
+    (re.compile(r"^\d{1,4}\D?Q[1-4]$"), "quarter"),
+    (re.compile(r"^\d{1,4}\D?W\d{1,2}$"), "week"),
     (re.compile(r"^\d{4}-\d{2}$"), "month"),
     (re.compile(r"^\d{4}-\d{2}-\d{2}$"), "day"),
 )

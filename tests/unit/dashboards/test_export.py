@@ -306,7 +306,8 @@ def test_numbers_in_words() -> None:
         "0.0 %",
     ]
     assert phrases.period(("1987", "1988")) == "year"
-    assert phrases.period(("2004 Q1",)) == "quarter"
+    assert phrases.period(("999", "1000")) == "year"
+    assert phrases.period(("2004 Q1",)) == phrases.period(("850 Q1", "1050 Q2")) == "quarter"
     assert phrases.period(("documents 1-500",)) == "step"
     assert phrases.count(1, "topic", "topics") == "1 topic"
 
