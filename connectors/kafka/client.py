@@ -123,7 +123,9 @@ def known_topics(address: TopicAddress, options: ClientOptions) -> dict[str, int
 
 
 def same_cluster(one: TopicAddress, other: TopicAddress, options: ClientOptions) -> bool:
-    """Tell whether two addresses are of the same cluster, which may go by several names.
+    """Tell whether the addresses ``one`` and ``other`` are of the same cluster, which may go by several names.
+
+    ``options`` are those of the clients that ask.
 
     Raises
     ------
