@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def checked_texts(texts: Iterable[Any]) -> list[str]:
 
 
 def as_list(documents: Any) -> Any:
-    """Return one column, such as a Series or an array of one dimension, as a list; anything else as it is.
+    """Return one column as a list: a Series, an array of one dimension or an iterator; anything else as it is.
 
     Examples
     --------
@@ -66,6 +66,8 @@ def as_list(documents: Any) -> Any:
         for method in ("to_list", "to_pylist"):
             if hasattr(type(documents), method):
                 return getattr(documents, method)()
+        if isinstance(documents, Iterator):
+            return list(documents)
     return documents
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -123,6 +123,23 @@ def _id(given: Any, number: int) -> str:
     return str(given)
 
 
+def given_ids(ids: Iterable[Any], n: int) -> list[Any]:
+    """Return the ids of ``n`` texts as a list.
+
+    Raises
+    ------
+    InputError
+        If they cannot be gone through, or there are not as many as texts.
+    """
+    try:
+        found = list(ids)
+    except TypeError:
+        raise InputError(f"ids: expected one per text, got {type(ids).__name__}") from None
+    if len(found) != n:
+        raise InputError(f"ids: expected one per text ({n}), got {len(found)}")
+    return found
+
+
 def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
     """Return the times of ``n`` texts, one for all or one each, in microseconds since 1970.
 
@@ -134,7 +151,7 @@ def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
     if isinstance(times, Time | np.number):
         return np.full(n, microseconds(moment(times)))
     try:
-        given = iter(times)
+        given: Iterator[Any] = iter(getattr(times, "to_pylist", lambda: times)())  # of a column of Arrow
     except TypeError:
         raise InputError(f"times: expected one per text, or one for all, got {type(times).__name__}") from None
     found = [microseconds(moment(time, at)) for at, time in enumerate(given)]

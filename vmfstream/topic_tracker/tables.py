@@ -126,7 +126,7 @@ def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) ->
         if name is None and needed:
             there = ", ".join(map(str, columns)) or "none"
             raise InputError(f"{kind}: expected a column {alternatives(wanted)}, found: {there}")
-        found[kind] = None if name is None else columns[name]
+        found[kind] = None if name is None else _listed(name, columns[name])
     given = DocumentColumns(**found)  # type: ignore[arg-type]
     for kind, column in given._asdict().items():
         if column is not None and len(column) != len(given.text):
@@ -134,24 +134,33 @@ def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) ->
     return given
 
 
-def _columns(table: Any, names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Sequence[Any]]:
+def _columns(table: Any, names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Any]:
     """Return the columns of a table; arguments as of `documents_of`."""
     if isinstance(table, str | bytes):
         raise InputError("documents: expected a table or texts with times, got one string")
     if isinstance(table, Mapping):
-        return {str(name): _listed(column) for name, column in table.items()}
+        return {str(name): column for name, column in table.items()}
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):  # a frame of pandas or polars
+        names_there = [str(name) for name in table.columns]
+        if repeated := next((name for name in names_there if names_there.count(name) > 1), None):
+            raise InputError(f"documents: expected columns with different names, got {repeated} more than once")
         return {str(name): table[name].to_list() for name in table.columns}
     if hasattr(table, "__arrow_c_stream__"):
         return _arrow(table)
     if hasattr(table, "column_names") and hasattr(table, "__getitem__"):
-        return {str(name): _listed(table[name]) for name in table.column_names}
+        return {str(name): table[name] for name in table.column_names}
     if not isinstance(table, Iterable):
         raise InputError(f"documents: expected a table or an iterable of mappings, got {type(table).__name__}")
     return _turned(list(table), names, timed=timed)
 
 
-def _listed(column: Any) -> Sequence[Any]:
+def _listed(name: str, column: Any) -> Sequence[Any]:
+    """Return the values of the column ``name``."""
+    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+        raise InputError(
+            f"{name}: expected a value for each document, got one {type(column).__name__}; "
+            "a single document is given as [document]"
+        )
     return column.to_list() if hasattr(column, "to_list") else list(column)
 
 

@@ -33,7 +33,7 @@ from vmfstream.topic_tracker.answers import Answers
 from vmfstream.topic_tracker.base import deprecated
 from vmfstream.topic_tracker.decisions import Decisions
 from vmfstream.topic_tracker.labelling import Labelling
-from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
+from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, given_ids, moments
 from vmfstream.topic_tracker.rows import closed_slices
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
 from vmfstream.topic_tracker.tables import documents_of
@@ -258,8 +258,9 @@ class TopicTracker(Labelling, Answers, Decisions):
         Parameters
         ----------
         documents : sequence of str, or a table
-            Texts, also as a Series or an array, or a frame of pandas or polars, a table of Arrow or whatever has
-            ``__arrow_c_stream__``, a data set of Hugging Face, a mapping of columns, or an iterable of mappings.
+            Texts, also as a Series, an array or a generator, or a frame of pandas or polars, a table of Arrow or
+            whatever has ``__arrow_c_stream__``, a data set of Hugging Face, a mapping of columns, or an iterable of
+            mappings.
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
             Of a table None: its column for the time counts. Slices of a number of documents need none.
         ids : sequence of str, optional
@@ -284,10 +285,9 @@ class TopicTracker(Labelling, Answers, Decisions):
         TopicTracker(topics=2, slices='year'): 18 documents, no closed slice yet; next: learn() more or finish()
         """
         names = {"text": text, "time": time, "id": id, "title": title}
-        if times is None:
-            documents = as_list(documents)
-            if self._counted and _are_texts(documents) and len(documents):
-                times = _NO_TIME
+        documents = as_list(documents)
+        if times is None and self._counted and _are_texts(documents) and len(documents):
+            times = _NO_TIME
         if times is not None:
             if named := [name for name, column in names.items() if column is not None]:
                 raise InputError(f"{', '.join(named)}: columns are named for a table, which is given without times")
@@ -320,10 +320,9 @@ class TopicTracker(Labelling, Answers, Decisions):
             )
         check_texts(texts)
         times_of_texts = moments(times, len(texts))
-        if ids is not None and len(ids) != len(texts):
-            raise InputError(f"ids: expected one per text ({len(texts)}), got {len(ids)}")
+        known = None if ids is None else given_ids(ids, len(texts))
         with self._lock:
-            late, refused = self._read(texts, times_of_texts, ids, titles)
+            late, refused = self._read(texts, times_of_texts, known, titles)
         if late:
             warnings.warn(
                 f"{late:,} of {len(texts):,} documents belong to slices that were closed by earlier "

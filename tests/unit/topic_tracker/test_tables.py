@@ -245,3 +245,38 @@ def test_rows_and_columns_become_frames_of_polars() -> None:
     assert frame.schema["words"] == polars.List(polars.String)
     assert frame["words"].to_list() == [[word for word, _ in row["words"]] for row in tracker.topics()]
     assert tracker.documents().to_polars()["topic"].to_list() == tracker.documents()["topic"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            {"text": "cat fur", "time": "2001-01-01"},
+            r"^text: expected a value for each document, got one str; a single",
+        ),
+        ({"text": TEXTS, "time": 2001}, "^time: expected a value for each document, got one int; a single document is"),
+        (pd.DataFrame([["cat", "fur", 2001]], columns=["text", "text", "time"]), "different names, got text more than"),
+    ],
+)
+def test_columns_that_are_none_are_told(table: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TopicTracker(slices="year").learn(table)
+
+
+def test_other_columns_of_a_mapping_may_be_one_value() -> None:
+    table = {"text": TEXTS, "time": TIMES, "source": "here", "count": 3}
+    assert TopicTracker(topics=2, slices="year").learn(table).stories() == learnt(TEXTS, TIMES).stories()
+
+
+def test_generators_and_columns_of_arrow_are_read_like_lists() -> None:
+    wanted = learnt(TEXTS, TIMES, IDS).documents()
+    found = learnt(iter(TEXTS), iter(TIMES), iter(IDS)).documents()
+    assert repr(found) == repr(wanted)
+    counted = [TopicTracker(topics=2, slices=10, documents=True).learn(given) for given in (TEXTS, iter(TEXTS))]
+    fitted = TopicTracker(topics=2, slices=10, documents=True).fit(iter(TEXTS))
+    assert repr(counted[0].documents()) == repr(counted[1].documents())
+    assert len(fitted.documents()["id"]) == N
+    columns = pytest.importorskip("pyarrow").table(COLUMNS)
+    assert repr(learnt(columns["body"], columns["published"], columns["doc_id"]).documents()) == repr(wanted)
+    with pytest.raises(InputError, match=r"^ids: expected one per text, got int"):
+        learnt(TEXTS, TIMES, 5)
