@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
 from sklearn import metrics as sk
 from sklearn.metrics.cluster import contingency_matrix
 
@@ -135,11 +136,27 @@ def detection_cost(
     found, truth = checked_labels(clusters, classes)
     table = contingency_matrix(truth, found, sparse=True, dtype=np.float64).tocoo()
     inside, size, n = np.bincount(found), np.bincount(truth), len(found)
+    others = np.maximum(n - size, 1)
     missed = 1.0 - table.data / size[table.row]
-    alarms = (inside[table.col] - table.data) / np.maximum(n - size[table.row], 1)
-    best = np.full(len(size), np.inf)
+    alarms = (inside[table.col] - table.data) / others[table.row]
+    best = miss * prior + false_alarm * (1.0 - prior) * _smallest_without(table, inside) / others
     np.minimum.at(best, table.row, miss * prior * missed + false_alarm * (1.0 - prior) * alarms)
     return float(best.mean() / min(miss * prior, false_alarm * (1.0 - prior)))
+
+
+def _smallest_without(table: coo_array, inside: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the size of the smallest cluster without a document of each class, infinite where there is none.
+
+    ``table`` counts the documents of classes (rows) in clusters (columns), ``inside`` those of the clusters.
+    """
+    rank = np.empty(len(inside), np.int64)
+    rank[np.argsort(inside, kind="stable")] = np.arange(len(inside))
+    order = np.lexsort((rank[table.col], table.row))
+    row, ranks = table.row[order], rank[table.col[order]]
+    clusters = np.bincount(row)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(clusters) - clusters, clusters)
+    first_free = np.bincount(row[ranks == place], minlength=len(clusters))
+    return np.append(np.sort(inside), np.inf)[first_free]
 
 
 def detection(clusters: ArrayLike, classes: ArrayLike, times: ArrayLike | None = None) -> Detection:
