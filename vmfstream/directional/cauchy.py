@@ -23,6 +23,9 @@ HIGHEST = 0.999
 STEPS = 10_000
 """Most steps of a fit."""
 
+_MANY, _TERMS = 100, 60
+"""Dimensions from which the series of the entropy has less than so many terms that count, however near rho is to 1."""
+
 
 class SphericalCauchy(Distribution):
     """The distribution with density C_d(0) ((1 - rho^2) / (1 + rho^2 - 2 rho mu'x))^(d - 1) on the unit sphere.
@@ -152,7 +155,13 @@ def _from_uniform(d: int, rho: float) -> float:
     """Return (d - 1) (E log(1 + rho^2 + 2 rho t) - log(1 - rho^2)) for a uniform x with cosine t.
 
     It is KL(uniform || rho), and KL(rho || uniform) too, since a Moebius transformation carries one pair to the other.
+    In many dimensions t is nearly 0, which `quad` does not find; there log(1 - x^2 t^2) is summed as a series.
     """
+    if d >= _MANY:
+        k = np.arange(1, _TERMS)
+        x = 2.0 * rho / (1.0 + rho**2)
+        moments = np.cumprod(x * x * (2 * k - 1) / (d + 2 * k - 2))  # E (x t)^2k
+        return float((d - 1) * (math.log1p(rho**2) - math.log1p(-(rho**2)) - (moments / (2 * k)).sum()))
 
     def inner(angle: float) -> float:  # measured from the far pole, where the logarithm is sharpest
         return math.log((1.0 - rho) ** 2 + 4.0 * rho * math.sin(0.5 * angle) ** 2) * math.sin(angle) ** (d - 2)

@@ -14,7 +14,7 @@ from vmfstream import SphericalCauchy, SphericalCauchyMixture
 
 
 def pole(d: int) -> Any:
-    return np.eye(d)[0]
+    return np.eye(1, d)[0]
 
 
 def ring(d: int, angle: float) -> float:
@@ -40,6 +40,20 @@ def test_density_and_entropy_are_integrals(d: int, rho: float) -> None:
     )
     assert whole == pytest.approx(1.0, rel=1e-8)
     assert one.entropy() == pytest.approx(surprise, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("d", [99, 100, 30_000, 100_000])
+@pytest.mark.parametrize("rho", [1e-4, 0.1, 0.5, 0.999])
+def test_entropy_and_divergence_in_many_dimensions(d: int, rho: float) -> None:
+    latitude = np.linspace(-40, 40, 100_001) / np.sqrt(d)  # nearly all directions are near the equator
+    latitude = latitude[abs(latitude) < np.pi / 2]
+    weights = np.cos(latitude) ** (d - 2)
+    one, uniform = SphericalCauchy(pole(d), rho), SphericalCauchy(pole(d), 0.0)
+    logs = (d - 1) * (np.log1p(rho**2 - 2 * rho * np.sin(latitude)) - np.log1p(-(rho**2)))
+    expected = (weights * logs).sum() / weights.sum()
+    assert uniform.kl(one) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert one.kl(uniform) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert uniform.entropy() - one.entropy() == pytest.approx(expected, rel=1e-9, abs=1e-15 * abs(one.entropy()))
 
 
 def test_on_the_circle_it_is_the_wrapped_cauchy_distribution() -> None:
