@@ -253,7 +253,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         """Read documents in the order of their times; a slice closes when the first document of a later one comes.
 
         Slices of a number of documents take them in the order in which they are given. Documents of a slice that an
-        earlier call has closed are counted in the open one, with a warning.
+        earlier call has closed are counted in the open one, with a warning. What is known after each call is kept: give
+        a stream in batches of some hundred documents, not one by one.
 
         Parameters
         ----------
