@@ -143,8 +143,8 @@ def words(
 def compare(
     run: Run,
     topic: int,
-    date: str | None = None,
-    other: str | None = None,
+    date: str | int | None = None,
+    other: str | int | None = None,
     *,
     other_topic: int | None = None,
     reading: Reading = "smoothed",
@@ -157,7 +157,7 @@ def compare(
     ----------
     run, reading, width, theme : see `river`
     topic : int
-    date, other : str, optional
+    date, other : str or int, optional
         Names of slices; by default the newest and the topic's first.
     other_topic : int, optional
         Compare with this topic at ``date`` instead.
@@ -179,7 +179,7 @@ def compare(
 def neighbours(
     run: Run,
     topic: int,
-    date: str | None = None,
+    date: str | int | None = None,
     *,
     reading: Reading = "smoothed",
     width: int = 560,
@@ -191,7 +191,7 @@ def neighbours(
     ----------
     run, reading, width, theme : see `river`
     topic : int
-    date : str, optional
+    date : str or int, optional
         Name of a slice; by default the newest.
 
     Raises
@@ -213,7 +213,7 @@ def seen_from_here(*args: Any, **named: Any) -> Figure:
 @_checked
 def globe(
     run: Run,
-    date: str | None = None,
+    date: str | int | None = None,
     *,
     topic: int | None = None,
     reading: Reading = "smoothed",

@@ -218,8 +218,8 @@ def lived(rows: RunRows, topics: Sequence[int]) -> list[tuple[Reading, int]]:
     return [(reading, topic) for reading in known for topic in topics if topic in known[reading]]
 
 
-def slice_called(history: History, label: str | None) -> int | None:
-    """Return the position of a slice by its name, None for none.
+def slice_called(history: History, label: str | int | None) -> int | None:
+    """Return the position of a slice by its name, which may be the number of a year, None for none.
 
     Raises
     ------
@@ -228,6 +228,7 @@ def slice_called(history: History, label: str | None) -> int | None:
     """
     if label is None:
         return None
+    label = str(label)
     if label not in history.labels:
         known = f"{history.labels[0]} to {history.labels[-1]}" if history.labels else "none yet"
         raise InputError(f"there is no date {label!r} in this run file; dates are {known}")

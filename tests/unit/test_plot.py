@@ -163,6 +163,7 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     tracker.save(path)
     assert plot.words(path, 0).to_json() == plot.words(tracker, 0).to_json()
+    assert plot.neighbours(path, 0, 2001).to_json() == plot.neighbours(path, 0, "2001").to_json()
     assert Reader(path).meta()["format"]
     with pytest.raises(InputError, match="exists already"):
         tracker.save(path)

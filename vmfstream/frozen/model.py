@@ -148,7 +148,7 @@ class FrozenModel:
     def load(
         cls,
         path: str | Path,
-        at: str | None = None,
+        at: str | int | None = None,
         *,
         tokeniser: Cut | str | None = None,
         embed: Embed | str | None = None,
@@ -159,9 +159,9 @@ class FrozenModel:
         ----------
         path : str or Path
             A run file, or a model: a zip file or a folder.
-        at : str, optional
-            Label of an earlier slice of a run file, such as ``2003``: the topics are those of its end, as far as the
-            run file keeps them, see `vmfstream.frozen.parts.past_parts`; there are no stories.
+        at : str or int, optional
+            Label of an earlier slice of a run file, such as ``"2003"`` or ``2003``: the topics are those of its end, as
+            far as the run file keeps them, see `vmfstream.frozen.parts.past_parts`; there are no stories.
         tokeniser, embed : callable or str, optional
             The function or model that the run was made with, or its name: what a file asks for is only loaded if its
             user names it too, since it is code. ``wordllama`` needs no naming.
@@ -194,7 +194,7 @@ class FrozenModel:
         from vmfstream.frozen.run_file import parts_of_run
 
         named: Any = {"tokeniser": tokeniser, "embed": embed}
-        return cls(parts_of_run(path, at, **named), **named)
+        return cls(parts_of_run(path, None if at is None else str(at), **named), **named)
 
     def with_topics(self, topics_from: Any) -> FrozenModel:
         """Return a model with the same vocabulary and stories whose topics are only named: zero-shot labels.

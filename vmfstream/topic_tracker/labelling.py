@@ -115,15 +115,15 @@ class Labelling(TrackerParts):
         deprecated("TopicTracker.temper", "1 / TopicTracker.temperature")
         return 1.0 / self.temperature
 
-    def label(self, texts: Sequence[str], at: str | None = None) -> dict[str, NDArray[Any]]:
+    def label(self, texts: Sequence[str], at: str | int | None = None) -> dict[str, NDArray[Any]]:
         """Return the labels of texts under what is known now, or under earlier topics, as columns; nothing is learnt.
 
         Parameters
         ----------
         texts : sequence of N str
-        at : str, optional
-            Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept;
-            see `freeze`. There are no stories.
+        at : str or int, optional
+            Label of an earlier slice, such as ``"2003"`` or ``2003``: the topics are those of its end, as far as they
+            are kept; see `freeze`. There are no stories.
 
         Returns
         -------
@@ -148,14 +148,14 @@ class Labelling(TrackerParts):
         """
         return self.freeze(at).label(texts)
 
-    def freeze(self, at: str | None = None) -> FrozenModel:
+    def freeze(self, at: str | int | None = None) -> FrozenModel:
         """Return what is known now as a model of its own, which labels texts, can be saved, and learns nothing.
 
         Parameters
         ----------
-        at : str, optional
-            Label of an earlier slice: the topics are those of its end, by their 60 strongest words; the rest of a mean
-            direction is that of the corpus mean. There are no stories.
+        at : str or int, optional
+            Label of an earlier slice, as of `label`: the topics are those of its end, by their 60 strongest words; the
+            rest of a mean direction is that of the corpus mean. There are no stories.
 
         Raises
         ------
@@ -164,6 +164,7 @@ class Labelling(TrackerParts):
         """
         from vmfstream.frozen.model import FrozenModel
 
+        at = None if at is None else str(at)
         self._take_names()
         with self._lock:
             given, commits = self.names(), self._store.commits

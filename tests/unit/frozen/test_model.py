@@ -98,6 +98,7 @@ def test_topics_of_an_earlier_slice_are_as_they_stood() -> None:
     made = tracker()
     made.learn(["lamp bulb socket wire fuse"] * 40, 2004).learn(["lamp bulb"] * 10, 2005)
     then, now = made.label(NEW, at="2002"), made.label(NEW)
+    assert repr(made.label(NEW, at=2002)) == repr(then)
     assert then["topic"].tolist() == now["topic"].tolist()
     assert (then["story"] == -1).all()
     names = {topic["topic"]: topic["name"] for topic in made.freeze("2002").topics}
@@ -132,7 +133,8 @@ def test_a_run_file_is_only_read(tmp_path: Path, stem: str) -> None:
     assert made.title == "three subjects"
     assert made.slice == "2003"
     assert sorted(set(labels["topic"].tolist())) == [-1, 0, 1, 2]
-    assert FrozenModel.load(path, at="2002").label(NEW)["topic"].tolist() == labels["topic"][:-1].tolist()
+    for at in ("2002", 2002):
+        assert FrozenModel.load(path, at=at).label(NEW)["topic"].tolist() == labels["topic"][:-1].tolist()
 
 
 def test_a_saved_tracker_is_a_run_file_too(tmp_path: Path) -> None:
