@@ -357,7 +357,8 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     def __repr__(self) -> str:
         given, rejected = self._run, sum(len(commit.rejected) for commit in self._commits)
-        began = f"TopicTracker(topics={given.topics}, slices={given.slices!r}): {self._engine.documents:,} documents"
+        learnt = f"{self._engine.documents:,} document{'' if self._engine.documents == 1 else 's'}"
+        began = f"TopicTracker(topics={given.topics}, slices={given.slices!r}): {learnt}"
         if rejected:
             began += f", {rejected:,} rejected"
         closed = closed_slices(self._commits)

@@ -253,6 +253,7 @@ def test_a_tracker_shows_what_it_knows() -> None:
     tracker = TopicTracker(topics=3)
     assert repr(tracker) == "TopicTracker(topics=3, slices='year'): 0 documents, no closed slice yet; next: learn()"
     assert "Learn documents of a later slice, or call finish()" in tracker._repr_html_()
+    assert ": 1 document, no closed slice" in repr(TopicTracker(topics=3).learn(["cat"], 2001))
     tracker = ended(begun())
     newest = tracker.topics()[-1]["slice"]
     documents = tracker._engine.documents
