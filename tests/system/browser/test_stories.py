@@ -134,7 +134,7 @@ def test_zoomed_in_the_stories_of_the_topic_are_strips_with_titles_inside_its_ba
     assert js(page, f"return {height}") > 2 * before  # the band fills the height
     told = "[...document.querySelectorAll('#river .stories text')]"
     titles = js(page, f"return {told}.map(t => t.textContent)")
-    assert "Past 50 \u00b7 150" in titles
+    assert "\u2068Past 50\u2069 \u00b7 150" in titles  # a name is read in its own direction
     inside = (
         "const band = document.querySelector('#river .outline.chosen').getBBox();"
         f"return [...{strips}, ...{told}].every(one => {{ const box = one.getBBox();"
