@@ -129,7 +129,8 @@ class ChunkedRows(ChunkedMatrix):
             low, high, step = rows.indices(self.shape[0])
             if step != 1:
                 raise ValueError(f"rows in parts: expected neighbouring rows, got {rows}")
-            return self._between(low, max(high, low))
+            part, order = self._between(low, max(high, low)), self.order
+            return part if order is None else part.drawn_in(order[(order >= low) & (order < high)] - low)
         few = self._few(np.atleast_1d(np.asarray(rows, np.int64)))
         if np.ndim(rows):
             return few

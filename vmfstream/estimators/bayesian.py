@@ -20,7 +20,7 @@ from vmfstream.estimators.base import (
     labels_of,
 )
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
-from vmfstream.estimators.distinct import merged_if_it_matters, repeated
+from vmfstream.estimators.distinct import distinct, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole
 from vmfstream.mixtures import steps
 from vmfstream.mixtures.columns import directed
@@ -203,7 +203,7 @@ class BayesianVMFMixture(BayesianEstimator):
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("kappa", "concentration", "assignment", "max_iter", "tol")
         }
-        rng, part = self._rng(), merged_if_it_matters(documents, self.n_components)
+        rng, part = self._rng(), distinct(documents, self.n_components)
         options |= {"learn": self.empirical_bayes, "mass": part.weight, "rng": rng}
 
         def run(resp: Floats, prior: Prior) -> variational.FlatFit:
@@ -213,7 +213,7 @@ class BayesianVMFMixture(BayesianEstimator):
 
     def _draw(self, documents: FitInput) -> None:
         k, rng = self.n_components, self._rng()
-        part = repeated(merged_if_it_matters(documents, k))
+        part = repeated(distinct(documents, k))
         rows = part.rows
 
         def run(resp: Floats, prior: Prior) -> gibbs.GibbsFit:
@@ -242,7 +242,7 @@ class BayesianVMFMixture(BayesianEstimator):
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("concentration", "assignment", "max_iter", "tol")
         }
-        part = merged_if_it_matters(documents, self.n_components)
+        part = distinct(documents, self.n_components)
 
         def run(resp: Floats, prior: Prior) -> ModeFit:
             return fit_modes(part.rows, resp, self.n_components, prior, mass=part.weight, **options)

@@ -13,7 +13,7 @@ from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.dirichlet_process import Sticks, StickWeights, fit_process
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
-from vmfstream.estimators.distinct import merged_if_it_matters
+from vmfstream.estimators.distinct import distinct
 from vmfstream.estimators.parameters import Choice, Domain, Number
 
 
@@ -111,7 +111,7 @@ class DirichletProcessVMFMixture(BayesianEstimator):
             direction and a weight.
         """
         documents = self._read(X, sample_weight)
-        part = merged_if_it_matters(documents, self.n_components)
+        part = distinct(documents, self.n_components)
         shape, rate, rng = self.process_shape, self.process_rate, self._rng()
         options: dict[str, Any] = {name: getattr(self, name) for name in ("kappa", "concentration", "max_iter", "tol")}
 

@@ -66,7 +66,9 @@ def distinct(documents: FitInput, k: int, slices: NDArray[np.int64] | None = Non
     """
     rows, empty, weight = documents
     if isinstance(rows, ChunkedMatrix):
-        return Distinct(rows.drawn_in(np.argsort(row_keys(rows), kind="stable")), weight, _numbered(empty))
+        keys = row_keys(rows)
+        order = np.argsort(keys, kind="stable") if slices is None else np.lexsort((keys, slices))
+        return Distinct(rows.drawn_in(order), weight, _numbered(empty))
     taking_part = np.flatnonzero(eligible(rows, weight))
     keys = row_keys(rows)[taking_part]
     within = np.zeros(len(keys), np.int64) if slices is None else slices[taking_part]
@@ -79,22 +81,6 @@ def distinct(documents: FitInput, k: int, slices: NDArray[np.int64] | None = Non
     number[taking_part] = np.cumsum(new) - 1
     mass = np.bincount(number[taking_part], None if weight is None else weight[taking_part]).astype(np.float64)
     return Distinct(rows[taking_part[new]], None if (mass == 1).all() else mass, number)
-
-
-def merged_if_it_matters(documents: FitInput, k: int, slices: NDArray[np.int64] | None = None) -> Distinct:
-    """Merge equal ``documents`` as `distinct` does where some are equal or have weights; else take them as they come.
-
-    Bayesian fits draw their starts in the order of the rows, which stays where nothing is to be merged. ``k`` and
-    ``slices`` are as in `distinct`.
-    """
-    if isinstance(documents.rows, ChunkedMatrix):
-        return as_they_come(documents)
-    keys = row_keys(documents.rows)[~documents.empty]
-    each = keys if slices is None else np.stack([keys, slices[~documents.empty]], axis=1)
-    once = documents.weight is None or (documents.weight[~documents.empty] == 1).all()
-    if once and len(np.unique(each, axis=0)) == len(keys):
-        return as_they_come(documents)
-    return distinct(documents, k, slices)
 
 
 def check_one_by_one(rows: Rows) -> None:

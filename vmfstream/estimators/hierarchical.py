@@ -15,12 +15,13 @@ from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
 from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.hierarchical.gibbs import draw_hierarchy
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
-from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
+from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy
 from vmfstream.bayes.predictive import memberships
-from vmfstream.estimators.base import MixtureEstimator, components_by_rows
-from vmfstream.estimators.distinct import Distinct, merged_if_it_matters, repeated
+from vmfstream.estimators.base import MixtureEstimator, components_by_rows, occupied_first, padded_columns
+from vmfstream.estimators.distinct import Distinct, distinct, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Names, Number, Whole
 from vmfstream.estimators.words import words_of_means
+from vmfstream.mixtures.columns import renumbered
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         Children of every node, or one number per level; (5, 6) gives 30 components in 5 groups.
     tree : sequence of int, or mapping, optional
         Any other tree, instead of the two: the parent of every node (-1 for the root), or the children of every inner
-        node by name.
+        node by name. Its leaves keep their numbers; those of a tree of the two have documents first, so that labels
+        have no gaps.
     inference : {"messages", "meanfield", "gibbs"}
         Messages up and down the tree; the published factor per node, which is over-confident about inner nodes; or
         Gibbs sampling, with weights and the directions of leaves integrated out of the labels. That is for few
@@ -174,15 +176,17 @@ class HierarchicalVMFMixture(MixtureEstimator):
         """
         documents = self._read(X, sample_weight)
         tree = self._shape()
-        part = merged_if_it_matters(documents, tree.k)
+        part = distinct(documents, tree.k)
         with self._telling():
             part, fit = self._drawn(part, tree) if self.inference == "gibbs" else (part, self._ascended(part, tree))
-        self._leaves, self._leaf = leaf_vectors(fit.state, tree), fit.state.leaf
-        self.tree_ = _fitted_tree(tree, fit)
-        self.weights_ = fit.state.weights.mean
+        labels = np.where(part.number >= 0, fit.state.resp[:, : tree.k].argmax(axis=1)[part.number], -1)
+        order = occupied_first(labels, tree.k) if self.tree is None else np.arange(tree.k)
+        self.labels_ = renumbered(labels, order)
+        self.tree_ = _fitted_tree(tree, fit, order)
+        self._factor = fit.state.leaf.taken(order)
+        self.weights_ = fit.state.weights.mean[order]
         self.means_ = self.tree_.means[: tree.k]
         self.concentrations_ = self.tree_.concentrations[: tree.k]
-        self.labels_ = np.where(part.number >= 0, fit.state.resp[:, : tree.k].argmax(axis=1)[part.number], -1)
         others = (part.number < 0) & ~documents.empty
         if others.any():
             self.labels_[others] = self._labels(documents.rows[others], documents.empty[others])
@@ -227,15 +231,17 @@ class HierarchicalVMFMixture(MixtureEstimator):
         return self._shape().k
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        f, gamma = self._leaves
-        return memberships(rows, f.astype(rows.dtype, copy=False), gamma, self._leaf, np.log(self.weights_))
+        certainties = self.tree_.certainties[: len(self.means_)]
+        f = padded_columns(self.means_ * certainties[:, None], rows.dtype)
+        return memberships(rows, f, certainties, self._factor, np.log(self.weights_))
 
     def _shape(self) -> Tree:
         return regular_tree(self.height, self.branching) if self.tree is None else read_tree(self.tree)
 
 
-def _fitted_tree(tree: Tree, fit: TreeFit) -> FittedTree:
-    state = fit.state
+def _fitted_tree(tree: Tree, fit: TreeFit, order: NDArray[np.int64]) -> FittedTree:
+    """Return the nodes of a fit, its leaves in an ``order`` (K,)."""
+    state, nodes = fit.state, np.append(order, np.arange(tree.k, tree.n))
     columns = components_by_rows(state.branches.f, tree.n)
     norms = np.linalg.norm(columns.astype(np.float64), axis=1)
     length = np.where(norms > 0, norms, 1.0)
@@ -246,11 +252,11 @@ def _fitted_tree(tree: Tree, fit: TreeFit) -> FittedTree:
     concentrations[tree.inner] = state.inner.mean
     concentrations[tree.root] = norms[tree.root]
     return FittedTree(
-        tree.names,
-        tree.parent,
-        tree.depth,
-        columns / length.astype(columns.dtype)[:, None],
-        certainties,
-        concentrations,
-        resultants(tree, state.nk[None, :])[0],
+        tuple(tree.names[node] for node in nodes),
+        tree.parent[nodes],
+        tree.depth[nodes],
+        (columns / length.astype(columns.dtype)[:, None])[nodes],
+        certainties[nodes],
+        concentrations[nodes],
+        resultants(tree, state.nk[None, :])[0, nodes],
     )

@@ -25,7 +25,7 @@ from vmfstream.estimators.base import (
     occupied_first,
     row_weights,
 )
-from vmfstream.estimators.distinct import Distinct, as_they_come, merged_if_it_matters, repeated
+from vmfstream.estimators.distinct import Distinct, as_they_come, distinct, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Names, Nothing, Number, Whole
 from vmfstream.mixtures.columns import column_norms, renumbered
 
@@ -200,7 +200,7 @@ class TemporalVMFMixture(MixtureEstimator):
             )
         documents, k = self._read(X, sample_weight), self.n_components
         numbers = _slice_numbers(slices, len(documents.empty), 0)
-        part = merged_if_it_matters(documents, k, numbers)
+        part = distinct(documents, k, numbers)
         if self.inference == "gibbs":
             part = repeated(part)
         learnt = _by_slice(part, numbers, int(numbers.min()))

@@ -44,7 +44,7 @@ def nested(n: int = 300, d: int = 120) -> tuple[NDArray[np.float64], NDArray[np.
 def test_siblings_are_alike(inference: str, tree: Any) -> None:
     x, labels, groups = nested()
     model = HierarchicalVMFMixture(
-        2, (3, 2), tree=tree, inference=inference, random_state=1, n_init=6, n_draws=20, burn_in=10
+        2, (3, 2), tree=tree, inference=inference, random_state=3, n_init=6, n_draws=20, burn_in=10
     )
     fitted = model.fit(csr_array(x))
     assert nmi(fitted.labels_, labels) > 0.99
@@ -105,6 +105,25 @@ def test_rows_without_direction_take_no_part() -> None:
     fitted = HierarchicalVMFMixture(2, (3, 2), random_state=1).fit(np.vstack([x, np.zeros((1, 120))]))
     assert fitted.labels_[-1] == -1
     assert fitted.tree_.documents[-1] == pytest.approx(300)
+
+
+def test_leaves_without_rows_come_last_unless_the_tree_is_given() -> None:
+    x = np.random.default_rng(0).standard_normal((40, 2))
+    with_gaps = 0
+    for seed in range(6):
+        own = HierarchicalVMFMixture(2, (3, 2), random_state=seed, tol=0.01).fit(x)
+        given = HierarchicalVMFMixture(tree=[-1, 0, 0, 0, 1, 1, 2, 2, 3, 3], random_state=seed, tol=0.01).fit(x)
+        seen, ranks = np.unique(given.labels_, return_inverse=True)
+        with_gaps += not np.array_equal(seen, np.arange(len(seen)))
+        assert np.array_equal(own.labels_, ranks)
+        assert given.tree_.names == (*range(4, 10), *range(1, 4), 0)
+        where = [given.tree_.names.index(name) for name in own.tree_.names]
+        assert where[: len(seen)] == seen.tolist()
+        for name in ("parent", "depth", "means", "certainties", "concentrations", "documents"):
+            assert np.array_equal(getattr(own.tree_, name), getattr(given.tree_, name)[where])
+        assert own.predict_proba(x) == pytest.approx(given.predict_proba(x)[:, where[:6]], rel=1e-12)
+        assert np.array_equal(own.weights_, given.weights_[where[:6]])
+    assert with_gaps > 1
 
 
 @pytest.mark.parametrize(

@@ -156,17 +156,18 @@ BAYESIAN = [
 @pytest.mark.thorough
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
 @pytest.mark.parametrize("estimator", BAYESIAN, ids=str)
-def test_weights_of_bayesian_models_are_repeated_rows(estimator: Any, storage: Any) -> None:
+def test_weights_of_bayesian_models_are_repeated_rows_in_any_order(estimator: Any, storage: Any) -> None:
     x = planted()
     counts = np.random.default_rng(1).integers(0, 5, len(x))
+    rows = np.random.default_rng(2).permutation(np.arange(len(x)).repeat(counts))
     once = clone(estimator).set_params(random_state=0).fit(storage(x), sample_weight=counts)
-    copies = clone(estimator).set_params(random_state=0).fit(storage(x.repeat(counts, axis=0)))
+    copies = clone(estimator).set_params(random_state=0).fit(storage(x[rows]))
     plain = clone(estimator).set_params(random_state=0).fit(storage(x))
     assert once.lower_bounds_ == pytest.approx(copies.lower_bounds_, rel=1e-9)
     assert once.means_ == pytest.approx(copies.means_, abs=1e-9)
     assert once.weights_ == pytest.approx(copies.weights_, abs=1e-9)
     assert once.means_ != pytest.approx(plain.means_, abs=1e-3)
-    assert np.array_equal(once.labels_.repeat(counts), copies.labels_)
+    assert np.array_equal(once.labels_[rows], copies.labels_)
     assert np.array_equal(once.labels_[counts == 0], once.predict(x[counts == 0]))
     relative = clone(estimator).set_params(random_state=0).fit(storage(x), sample_weight=1e-3 * counts)
     whole = clone(estimator).set_params(random_state=0)
@@ -226,6 +227,20 @@ def test_weights_of_temporal_models_are_repeated_rows_in_any_order(estimator: An
     assert once.lower_bound_ != pytest.approx(plain.lower_bound_, rel=1e-3)
     assert np.array_equal(once.labels_[rows], copies.labels_)
     assert once.labels_.min() == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "estimator", all_but([*WEIGHTED, *BAYESIAN, *TEMPORAL], *WEIGHTED[2:], *BAYESIAN[1:3], *TEMPORAL[1:4]), ids=str
+)
+def test_the_order_of_different_rows_does_not_matter(estimator: Any, seed: int) -> None:
+    x, slices, _ = in_slices()
+    mixed = np.random.default_rng(seed).permutation(len(x))
+    temporal = isinstance(estimator, TemporalVMFMixture)
+    given, moved = ({"slices": slices}, {"slices": slices[mixed]}) if temporal else ({}, {})
+    one = clone(estimator).set_params(random_state=seed).fit(x, **given)
+    other = clone(estimator).set_params(random_state=seed).fit(csr_array(x[mixed]), **moved)
+    assert np.array_equal(one.labels_[mixed], other.labels_)
 
 
 def test_a_row_without_weight_is_labelled_by_the_means_of_its_slice() -> None:

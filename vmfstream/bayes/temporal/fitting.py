@@ -26,6 +26,7 @@ from vmfstream.bayes.temporal.proportions import STEP, ProportionRule, Proportio
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
+from vmfstream.directional.sphere import drawing_order
 from vmfstream.mixtures.columns import column_norms, eligible
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.options import Concentration
@@ -254,7 +255,8 @@ def _judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats, masses: Sequenc
         for t in range(1, len(xs)):
             if seen[t]:
                 weight = None if masses is None else masses[t]
-                some = np.arange(xs[t].shape[0]) if weight is None else np.flatnonzero(weight)
+                some = drawing_order(xs[t])
+                some = some if weight is None else some[weight[some] > 0]
                 some = some[:: -(-len(some) // JUDGED)]
                 before = pilot.slices[t - 1]
                 density = next_slice_density(xs[t][some], ps[t], anchor, before.kappa, np.log(before.weights))
