@@ -121,9 +121,11 @@ class BayesianEstimator(MixtureEstimator):
 
     def _take(self, found: variational.FlatFit, rule: Any, part: Distinct, documents: FitInput) -> None:
         """Take the fitted attributes from a variational fit."""
-        self._label(found.resp, part.number)
         factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
-        self._believe(found.f, found.gamma, factor, found.weights.mean)
+        weights = found.weights.mean
+        resp, _ = memberships(part.rows, found.f, found.gamma, factor, np.log(weights))
+        self._label(resp, part.number)
+        self._believe(found.f, found.gamma, factor, weights)
         self._uncertainty = of_factors(found, rule)
         self._label_others(part, documents)
         self._traced(found.trace, found.converged)

@@ -15,7 +15,7 @@ from vmfstream.bayes.factors.empirical_bayes import Hyperparameter
 from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.hierarchical.gibbs import draw_hierarchy
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
-from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy
+from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
 from vmfstream.bayes.predictive import memberships
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, occupied_first, padded_columns
 from vmfstream.estimators.distinct import Distinct, distinct, repeated
@@ -178,8 +178,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         tree = self._shape()
         part = distinct(documents, tree.k)
         with self._telling():
-            part, fit = self._drawn(part, tree) if self.inference == "gibbs" else (part, self._ascended(part, tree))
-        labels = np.where(part.number >= 0, fit.state.resp[:, : tree.k].argmax(axis=1)[part.number], -1)
+            part, fit, resp = (self._drawn if self.inference == "gibbs" else self._ascended)(part, tree)
+        labels = np.where(part.number >= 0, resp[:, : tree.k].argmax(axis=1)[part.number], -1)
         order = occupied_first(labels, tree.k) if self.tree is None else np.arange(tree.k)
         self.labels_ = renumbered(labels, order)
         self.tree_ = _fitted_tree(tree, fit, order)
@@ -197,8 +197,9 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def _ascended(self, part: Distinct, tree: Tree) -> TreeFit:
-        return fit_hierarchy(
+    def _ascended(self, part: Distinct, tree: Tree) -> tuple[Distinct, TreeFit, NDArray[Any]]:
+        """Return what was fitted, the fit, and the responsibilities (M, K) under what is believed in the end."""
+        fit = fit_hierarchy(
             part.rows,
             tree,
             self._rng(),
@@ -212,10 +213,14 @@ class HierarchicalVMFMixture(MixtureEstimator):
             max_iter=self.max_iter,
             tol=self.tol,
         )
+        state = fit.state
+        resp, _ = memberships(part.rows, *leaf_vectors(state, tree), state.leaf, np.log(state.weights.mean))
+        return part, fit, resp
 
-    def _drawn(self, part: Distinct, tree: Tree) -> tuple[Distinct, TreeFit]:
+    def _drawn(self, part: Distinct, tree: Tree) -> tuple[Distinct, TreeFit, NDArray[Any]]:
+        """Return what was fitted, a row for each copy, the fit, and the responsibilities (M, kp) over the draws."""
         part = repeated(part)
-        found = draw_hierarchy(
+        fit = draw_hierarchy(
             part.rows,
             tree,
             self._rng(),
@@ -224,8 +229,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
             starts=self.n_init,
             draws=self.n_draws,
             burn_in=self.burn_in,
-        )
-        return part, found.fit
+        ).fit
+        return part, fit, fit.state.resp
 
     def _components(self) -> int:
         return self._shape().k

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from tests.unit.mixtures.planted import directions, vmf_rows
-from vmfstream import BayesianVMFMixture, HierarchicalVMFMixture, TemporalVMFMixture
+from vmfstream import BayesianVMFMixture, DirichletProcessVMFMixture, HierarchicalVMFMixture, TemporalVMFMixture
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
 from vmfstream.estimators.mixtures import VMFMixture
@@ -195,6 +196,32 @@ def test_components_have_words(estimator: Any) -> None:
         clone(estimator).set_params(random_state=0).fit(counts.to_numpy()).words()
     with pytest.raises(NotFittedError):
         clone(estimator).words()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        VMFMixture(6),
+        SphericalKMeans(6),
+        BayesianVMFMixture(6),
+        BayesianVMFMixture(6, concentration="own", kappa="bounding"),
+        BayesianVMFMixture(6, assignment="hard"),
+        BayesianVMFMixture(6, inference="map"),
+        DirichletProcessVMFMixture(10),
+        HierarchicalVMFMixture(2, 3),
+        HierarchicalVMFMixture(2, 3, inference="meanfield"),
+        HierarchicalVMFMixture(tree=[-1, 0, 0, 1, 1, 2, 2]),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.* has not converged", "ignore:.* puts all rows into")
+def test_labels_of_a_fit_are_those_that_are_predicted(estimator: Any) -> None:
+    rng = np.random.default_rng(1)
+    for d, seed in itertools.product((5, 12, 30), range(2)):
+        x = rng.standard_normal((5, d))[rng.integers(5, size=400)] + 0.8 * rng.standard_normal((400, d))
+        x[10] = 0
+        found = clone(estimator).set_params(random_state=seed).fit(x, sample_weight=rng.integers(0, 3, 400))
+        assert np.array_equal(found.labels_, found.predict(x))
 
 
 def test_a_fit_that_goes_on_has_the_same_clusters_and_columns() -> None:
