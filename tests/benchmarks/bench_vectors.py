@@ -1,10 +1,11 @@
-"""What was tried with vectors of texts: stories with heavy tails, isotropy as a warning, no common direction.
+"""What was tried with vectors of texts: heavy tails, isotropy as a warning, no common direction, words beside them.
 
     python tests/benchmarks/bench_vectors.py --cauchy [--parts 10] [--sets mstream-news-t crisislex ...]
     python tests/benchmarks/bench_vectors.py --isotropy [--seeds 0 1 2]
     python tests/benchmarks/bench_vectors.py --common [--directions -1 0 1 3] [--seeds 0 1 2]
+    python tests/benchmarks/bench_vectors.py --joined [--shares 0 0.01 0.05 0.1 0.25 0.5 1] [--seeds 0 1 2]
 
-One JSON line each; without an option all three. Documents, words and vectors are those of ``bench_embeddings.py``, and
+One JSON line each; without an option all four. Documents, words and vectors are those of ``bench_embeddings.py``, and
 documents without a class are learnt and not scored.
 
 ``--cauchy``: NMI, ARI and B-cubed F1 on arrival of ``StoryMixture`` with von Mises-Fisher and with spherical Cauchy
@@ -20,6 +21,9 @@ purity of a cluster is the share of its commonest class.
 far is taken off, and so many of the first principal directions of their running covariance; -1 leaves vectors as they
 are. Each batch of 1,000 counts in the mean before it is labelled. In the end rows are labelled as they were learnt
 (``end``), or without what is common by then (``end_anew``). Mean over seeds, of at most 100 topics.
+
+``--joined``: NMI and ARI of ``VMFMixture`` fitted to rows of words and vectors side by side, which makes the likelihood
+of a topic the product of both views'. The share is that of the vector in the squared length of a row. Mean over seeds.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, hstack, issparse
 from scipy.stats import mannwhitneyu, spearmanr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -56,6 +60,9 @@ ISOTROPY = {"crisislex": (26,), "newsgroups": (20, 8), "mstream-news-t": (), "ms
 """Sets whose isotropy is told, and the numbers of clusters that are fitted to them."""
 
 COMMON = ["crisislex", "mstream-news-t", "mstream-news"]
+
+JOINED = {"crisislex": 26, "newsgroups": 20, "mstream-news-t": 40, "reuters": 30}
+"""Sets whose topics are fitted by words and vectors, and the numbers of topics."""
 
 
 def tell(name: str, **what: Any) -> None:
@@ -199,23 +206,38 @@ def without_common(name: str, given: Given, directions: int, seeds: list[int]) -
     tell(name, topics=k, directions=directions, seeds=seeds, **told)
 
 
+def of_both(name: str, given: Given, k: int, share: float, seeds: list[int]) -> None:
+    """Topics of rows that are words and vectors side by side, the ``share`` of vectors in their squared length."""
+    words, vectors = unit_rows(given.words)[0].astype(np.float32), csr_array(given.vectors)
+    rows = csr_array(hstack([np.float32(np.sqrt(1 - share)) * words, np.float32(np.sqrt(share)) * vectors]))
+    labels = (VMFMixture(k, random_state=seed).fit(rows).labels_ for seed in seeds)
+    found = np.array([agreement(one, given.classes)[:2] for one in labels])
+    tell(
+        name,
+        topics=k,
+        share=share,
+        found=found.mean(axis=0).round(3).tolist(),
+        spread=found.std(axis=0).round(3).tolist(),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cauchy", action="store_true")
     parser.add_argument("--isotropy", action="store_true")
     parser.add_argument("--common", action="store_true")
+    parser.add_argument("--joined", action="store_true")
     parser.add_argument("--sets", nargs="+", help="corpora by name; default: those of docs/trials.md")
     parser.add_argument("--parts", type=int, default=0, metavar="N")
     parser.add_argument("--directions", type=int, nargs="+", default=[-1, 0, 1, 3])
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--model", default="wordllama")
     asked = parser.parse_args()
-    everything = not (asked.cauchy or asked.isotropy or asked.common)
-    cauchy, isotropic, common = (
-        (asked.sets or defaults) if everything or wanted else []
-        for wanted, defaults in ((asked.cauchy, CAUCHY), (asked.isotropy, list(ISOTROPY)), (asked.common, COMMON))
-    )
-    for name in dict.fromkeys([*cauchy, *isotropic, *common]):
+    trials = {"cauchy": CAUCHY, "isotropy": list(ISOTROPY), "common": COMMON, "joined": list(JOINED)}
+    wanted = [trial for trial in trials if getattr(asked, trial)] or list(trials)
+    cauchy, isotropic, common, joined = (asked.sets or trials[one] if one in wanted else [] for one in trials)
+    for name in dict.fromkeys([*cauchy, *isotropic, *common, *joined]):
         given = given_of(name, asked.model)
         if name in cauchy:
             heavy_tails(name, given, asked.parts)
@@ -224,6 +246,9 @@ def main() -> None:
         if name in common:
             for directions in asked.directions:
                 without_common(name, given, directions, asked.seeds)
+        if name in joined:
+            for share in asked.shares:
+                of_both(name, given, JOINED.get(name, given.k), share, asked.seeds)
 
 
 if __name__ == "__main__":
