@@ -29,8 +29,8 @@ _KEPT = """
         select min(begun) from epoch))"""
 """Whether all documents have rows; runs that began with a version before these have none."""
 
-_COUNTED = "not exists(select * from meta where key = 'source' and value like 'kafka:%')"
-"""Whether offsets count messages from 0 and never go back, as those of a Kafka topic do that was made again."""
+_COUNTED = "not exists(select * from position where regexp_full_match(part, '[A-Za-z0-9._-]+:[0-9]+'))"
+"""Whether offsets never go back, as those of a Kafka topic do that was made again; it has parts ``topic:partition``."""
 
 
 def _missing(table: str, whole: str, *names: str, where: str = "true") -> str:
@@ -231,7 +231,7 @@ DISAGREEMENTS = {
     "topics of snapshots have parents that are missing": """
         select count(*) > 0 from snapshot_topic where parent >= 0
         and (snapshot, parent) not in (select (snapshot, node) from snapshot_topic)""",
-    "sampled documents are there twice": _twice("sample", "slice", "key"),
+    "sampled documents are there twice": f"{_twice('sample', 'slice', 'key')} where {_COUNTED}",
     "there are epochs, but no position in the source": """
         select count(*) > 0 and not exists(select * from position) from epoch where n > 0""",
     "the position in the source lies before messages that were counted": f"""

@@ -77,7 +77,8 @@ def _sample_problems(state: Arrays, rows: ToldByRows) -> Iterator[str]:
         return
     keys, at, known = state["sample.keys"], 0, dict(rows.sample)
     for index, size in state["sample.slices"].reshape(-1, 2).tolist():
-        if sorted(keys[at : at + size].tolist()) != known.pop(index, []):
+        # keys are hashes of offsets, which come again where a topic of Kafka was made again
+        if set(keys[at : at + size].tolist()) != set(known.pop(index, [])):
             yield "the saved state has other sampled documents than the table sample"
             return
         at += size
