@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, alternatives, named
+from vmfstream.html_references import plain_text
 from vmfstream.records import (
     Document,
     Documents,
@@ -92,8 +93,9 @@ class FieldCodec:
     the object ``meta``.
     Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
     dates as the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 (by magnitude), and
-    datetime objects. ``@key``, ``@key.name`` and ``@header.NAME`` are the key of a Kafka message, a field of it, and a
-    header; ``attached`` lists which of these a source has to pass with its messages.
+    datetime objects. Character references of HTML in texts are read: ``&amp;`` is ``&``. ``@key``, ``@key.name`` and
+    ``@header.NAME`` are the key of a Kafka message, a field of it, and a header; ``attached`` lists which of these a
+    source has to pass with its messages.
 
     Parameters
     ----------
@@ -281,6 +283,8 @@ class FieldCodec:
             return None
         text = fields[names.text[0]]
         id = fields[names.id[0]] if names.id else f"{part}:{offset}"
+        if type(text) is str and "&" in text:
+            text = plain_text(text)
         if type(text) is not str or type(id) is not str or not id or text.isspace() or id.isspace():
             return None
         if not 0 < len(text) <= self._max_characters:
@@ -392,6 +396,7 @@ class FieldCodec:
             raise _NotADocument(
                 f"{name} is too long: {len(value):,} characters, at most {self._max_characters:,} are taken"
             )
+        value = plain_text(value)
         if not value or value.isspace():
             if needed:
                 raise _NotADocument(f"{name} is empty")

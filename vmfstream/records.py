@@ -15,6 +15,8 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.html_references import plain_text
+
 Position: TypeAlias = Mapping[str, int]
 """The next offset to read of each part of the source (a file, a Kafka partition)."""
 
@@ -155,8 +157,8 @@ class Document:
 
 def _title(id: str, text: str | None, meta: Mapping[str, Any]) -> str:
     title = meta.get("title")
-    if isinstance(title, str) and title.strip():
-        return title.strip()
+    if isinstance(title, str) and (title := plain_text(title).strip()):
+        return title
     text = text or id
     beginning = text[:_BEGINNING].strip()  # a whole text need not be copied
     return (beginning if len(beginning) >= _TITLE else text.strip())[:_TITLE]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vmfstream.errors import InputError
+from vmfstream.html_references import plain_text
 
 
 def check_texts(texts: object) -> None:
@@ -27,7 +28,7 @@ def check_texts(texts: object) -> None:
 
 
 def checked_texts(texts: Iterable[Any]) -> list[str]:
-    """Return texts as a list.
+    """Return texts as a list, with the characters that references of HTML stand for.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def checked_texts(texts: Iterable[Any]) -> list[str]:
     wrong = next((at for at, text in enumerate(found) if not isinstance(text, str)), None)
     if wrong is not None:
         raise InputError(f"texts[{wrong}]: expected a string, got {type(found[wrong]).__name__}")
-    return found
+    return [plain_text(text) for text in found]
 
 
 def as_list(documents: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
+from vmfstream.html_references import plain_text
 from vmfstream.records import Documents, Message, Messages, Position, Rejected, microseconds
 from vmfstream.times import from_value
 
@@ -75,7 +76,7 @@ class ManualSource:
             for at, text in enumerate(texts)
             if not isinstance(text, str)
         }
-        known = [None if at in rejected else text for at, text in enumerate(texts)] if rejected else list(texts)
+        known = [None if at in rejected else plain_text(text) for at, text in enumerate(texts)]
         numbers = offset.tolist()
         names = [f"{PART}:{at}" for at in numbers] if ids is None else list(map(_id, ids, numbers))
         for at in rejected:
