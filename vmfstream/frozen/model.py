@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from vmfstream.directional.kernels import padded, zeros
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError, NotNamedAgain
-from vmfstream.frozen.parts import ModelParts
+from vmfstream.frozen.parts import ModelParts, label_of
 from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
 from vmfstream.locks import CopyableLock
 from vmfstream.online.belief import Belief, label, lowest_cosine, new_topic_log_density, score_polynomial
@@ -194,7 +194,7 @@ class FrozenModel:
         from vmfstream.frozen.run_file import parts_of_run
 
         named: Any = {"tokeniser": tokeniser, "embed": embed}
-        return cls(parts_of_run(path, None if at is None else str(at), **named), **named)
+        return cls(parts_of_run(path, label_of(at), **named), **named)
 
     def with_topics(self, topics_from: Any) -> FrozenModel:
         """Return a model with the same vocabulary and stories whose topics are only named: zero-shot labels.

@@ -163,8 +163,9 @@ class Labelling(TrackerParts):
             If there are no topics yet, or no closed slice of this label has topics.
         """
         from vmfstream.frozen.model import FrozenModel
+        from vmfstream.frozen.parts import label_of
 
-        at = None if at is None else str(at)
+        at = label_of(at)
         self._take_names()
         with self._lock:
             given, commits = self.names(), self._store.commits

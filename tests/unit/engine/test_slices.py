@@ -63,7 +63,11 @@ LABELS = [
     ("6 months", datetime(2020, 7, 1, tzinfo=UTC), "2020-07 to 2020-12", 4041),
     ("5 years", datetime(1999, 12, 31, tzinfo=UTC), "1995 to 1999", 399),
     ("decade", datetime(1999, 12, 31, tzinfo=UTC), "1990s", 199),
-    ("decade", datetime(1, 1, 1, tzinfo=UTC), "0s", 0),
+    ("decade", datetime(1, 1, 1, tzinfo=UTC), "0000s", 0),
+    ("decade", datetime(995, 1, 1, tzinfo=UTC), "0990s", 99),
+    ("year", datetime(995, 1, 1, tzinfo=UTC), "0995", 995),
+    ("300 years", datetime(995, 1, 1, tzinfo=UTC), "0900 to 1199", 3),
+    ("quarter", datetime(995, 4, 1, tzinfo=UTC), "0995 Q2", 3981),
 ]
 
 

@@ -186,3 +186,12 @@ def test_no_texts_have_no_labels() -> None:
     assert {name: len(column) for name, column in labels.items()} == dict.fromkeys(
         ("topic", "name", "probability", "story", "novelty"), 0
     )
+
+
+def test_a_year_before_1000_names_a_slice_by_its_number(tmp_path: Path) -> None:
+    one = TopicTracker(topics=2).learn(["cat fur paw", "ship sea harbour"] * 20, 995)
+    one.finish()
+    one.save(tmp_path / "run.duckdb")
+    for model in (one.freeze(at=995), FrozenModel.load(tmp_path / "run.duckdb", at=995)):
+        assert len(model.topics) == 2
+    assert one.label(["a ship"], at=995)["topic"] == one.label(["a ship"])["topic"]

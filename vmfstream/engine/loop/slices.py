@@ -170,9 +170,9 @@ class Slicing:
     def _label(self, begins: datetime, ends: datetime) -> str:
         """Name a slice by its unit or its first and last one; by its begin if it does not consist of whole days."""
         if self.base == "month" and self.length == 120:
-            return f"{begins.year // 10 * 10}s"
+            return f"{begins.year // 10 * 10:04}s"
         if self.base == "month" and self.length == 3:
-            return f"{begins.year} Q{(begins.month + 2) // 3}"
+            return f"{begins.year:04} Q{(begins.month + 2) // 3}"
         if self.base == "minute" and self.length % _DAY:
             return f"{begins.date()} {begins:%H}h" if self.length == 60 else f"{begins.date()} {begins:%H:%M}"
         first, last = self._unit_label(begins), self._unit_label(ends - timedelta(microseconds=1))
@@ -182,10 +182,10 @@ class Slicing:
         """Name the year, month, week or day that contains a moment."""
         if self.base == "week":
             year, week, _ = moment.isocalendar()
-            return f"{year} W{week:02d}"
+            return f"{year:04} W{week:02d}"
         if self.base == "minute":
             return moment.date().isoformat()
-        return str(moment.year) if self.length % 12 == 0 else moment.date().isoformat()[:7]
+        return f"{moment.year:04}" if self.length % 12 == 0 else moment.date().isoformat()[:7]
 
 
 def _microseconds(**span: int) -> int:
