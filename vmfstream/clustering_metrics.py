@@ -5,13 +5,15 @@ Clusters and classes are given as one label per document; any integers or string
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from sklearn import metrics as sk
 from sklearn.metrics.cluster import contingency_matrix
+
+from vmfstream.estimators.parameters import Number, check_parameters
 
 __all__ = [
     "BCubed",
@@ -128,11 +130,9 @@ def detection_cost(
     ----------
     Fiscus, Doddington: Topic detection and tracking evaluation overview. In Topic Detection and Tracking, Kluwer 2002.
     """
-    if not (miss > 0 and false_alarm > 0 and 0 < prior < 1):
-        raise ValueError(
-            f"expected costs above 0 and a prior between 0 and 1, got miss {miss}, false_alarm {false_alarm}, "
-            f"prior {prior}"
-        )
+    cost, share = Number(0.0, closed="neither"), Number(0.0, 1.0, closed="neither")
+    given = {"miss": miss, "false_alarm": false_alarm, "prior": prior}
+    check_parameters(given, {"miss": cost, "false_alarm": cost, "prior": share})
     found, truth = checked_labels(clusters, classes)
     table = contingency_matrix(truth, found, sparse=True, dtype=np.float64).tocoo()
     inside, size, n = np.bincount(found), np.bincount(truth), len(found)
@@ -199,9 +199,21 @@ def checked_labels(clusters: ArrayLike, classes: ArrayLike) -> tuple[NDArray[np.
     Raises
     ------
     ValueError
-        If the two differ in length or are empty.
+        If the two differ in length or are empty, or hold anything but integers or strings.
     """
     found, truth = np.asarray(clusters), np.asarray(classes)
     if found.ndim != 1 or found.shape != truth.shape or not found.size:
         raise ValueError(f"expected two label vectors of one length, got the shapes {found.shape} and {truth.shape}")
-    return np.unique(found, return_inverse=True)[1], np.unique(truth, return_inverse=True)[1]
+    return _numbered("clusters", found), _numbered("classes", truth)
+
+
+def _numbered(name: str, labels: NDArray[Any]) -> NDArray[np.int64]:
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError(f"{name}: expected integers or strings, got {types_of(labels)}") from None
+
+
+def types_of(labels: NDArray[Any]) -> str:
+    """Return the names of the types of what an array holds."""
+    return ", ".join(sorted({type(one).__name__ for one in labels.tolist()}))

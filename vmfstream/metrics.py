@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping as Row
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,12 +31,14 @@ from vmfstream.clustering_metrics import (
     checked_labels,
     detection,
     detection_cost,
+    types_of,
     v_measure,
 )
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.isotropy import isotropies
 from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.estimators.parameters import Number, Whole, check_parameters
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.takeovers import taken_over
@@ -244,9 +247,7 @@ def cohesion(x: Rows, clusters: ArrayLike) -> Cohesion:
     [BDGS05] eqs. (6.1)-(6.4).
     """
     check_sparse("x", x)
-    labels = np.asarray(clusters)
-    if labels.shape != (x.shape[0],):
-        raise ValueError(f"clusters: expected one label for each of {x.shape[0]} rows, got the shape {labels.shape}")
+    x, labels = _labelled(x, clusters)
     labelled = np.flatnonzero(labels >= 0)
     if not labelled.size:
         raise ValueError("clusters: expected a document with a label of at least 0, got none")
@@ -301,10 +302,18 @@ def isotropy(x: ArrayLike, clusters: ArrayLike) -> NDArray[np.float64]:
     """
     if issparse(x):
         raise ValueError("x: expected dense rows, got a sparse matrix")
-    rows, labels = np.asarray(x), np.asarray(clusters)
+    rows, labels = _labelled(x, clusters)
+    return isotropies([rows], labels, np.unique(labels[labels >= 0]))
+
+
+def _labelled(x: Any, clusters: ArrayLike) -> tuple[Any, NDArray[Any]]:
+    """Return rows and their labels as arrays, or raise ValueError."""
+    rows, labels = x if issparse(x) else np.asarray(x), np.asarray(clusters)
     if rows.ndim != 2 or labels.shape != rows.shape[:1]:
         raise ValueError(f"clusters: expected one label for each row, got the shapes {rows.shape} and {labels.shape}")
-    return isotropies([rows], labels, np.unique(labels[labels >= 0]))
+    if labels.dtype.kind not in "biuf":
+        raise ValueError(f"clusters: expected integers, got {types_of(labels)}")
+    return rows, labels
 
 
 def held_out(scores: ArrayLike, d: int) -> HeldOutLikelihood:
@@ -320,8 +329,9 @@ def held_out(scores: ArrayLike, d: int) -> HeldOutLikelihood:
     Raises
     ------
     ValueError
-        If there are no scores.
+        If there are no scores, or ``d`` is no integer of at least 2.
     """
+    check_parameters({"d": d}, {"d": Whole(2)})
     values = np.asarray(scores, np.float64)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"scores: expected one log-density per document, got the shape {values.shape}")
@@ -343,7 +353,7 @@ def next_slice_improvement(loglik: float, base: float, documents: int) -> Improv
     Raises
     ------
     ValueError
-        If ``base`` is zero or there are no documents.
+        If ``base`` is zero, there are no documents, or something is no number.
 
     Notes
     -----
@@ -353,8 +363,11 @@ def next_slice_improvement(loglik: float, base: float, documents: int) -> Improv
     ----------
     [GY14] Figure 1.
     """
-    if base == 0 or documents < 1:
-        raise ValueError(f"expected a base other than 0 and at least one document, got {base} and {documents}")
+    if not (isinstance(loglik, Real) and isinstance(base, Real) and base != 0 and Number(1.0).holds(documents)):
+        raise ValueError(
+            "expected two numbers, the base other than 0, and at least one document, "
+            f"got {loglik!r}, {base!r} and {documents!r}"
+        )
     return Improvement((loglik - base) / abs(base), (loglik - base) / documents)
 
 
@@ -428,7 +441,7 @@ def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any
     Raises
     ------
     ValueError
-        If ``words`` is below 1.
+        If ``words`` is no integer of at least 1.
 
     Examples
     --------
@@ -438,8 +451,7 @@ def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any
     >>> takeover_rate(rows, [{"slice": 2, "kind": "split", "topic": 0, "other": 1}])
     0.0
     """
-    if words < 1:
-        raise ValueError(f"words: expected at least 1, got {words}")
+    check_parameters({"words": words}, {"words": Whole(1)})
     taken, compared = taken_over(topics, events, words)
     return len(taken) / compared if compared else math.nan
 

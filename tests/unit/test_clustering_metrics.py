@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -70,8 +70,10 @@ def test_detection_cost_against_brute_force(seed: int, costs: dict[str, float]) 
 
 
 def test_detection_cost_refuses_costs_outside_their_domain() -> None:
-    with pytest.raises(ValueError, match="expected costs above 0 and a prior between 0 and 1"):
+    with pytest.raises(ValueError, match=r"prior: expected a number in \(0, 1\), got 1"):
         detection_cost([0, 1], [0, 1], prior=1)
+    with pytest.raises(ValueError, match=r"miss: expected a number in \(0, inf\), got 'a'"):
+        detection_cost([0, 1], [0, 1], miss=cast(Any, "a"))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -173,7 +173,7 @@ def test_posterior_entropy_leaves_zero_rows_out() -> None:
         (lambda: metrics.purity([0, 1], [0]), r"one length, got the shapes \(2,\) and \(1,\)"),
         (lambda: metrics.rand_index([], []), "one length"),
         (lambda: metrics.macro_f1([0], [0], mapping=cast(Any, "none")), "'majority' or 'hungarian', got 'none'"),
-        (lambda: metrics.cohesion(np.eye(2), [0]), r"each of 2 rows, got the shape \(1,\)"),
+        (lambda: metrics.cohesion(np.eye(2), [0]), r"each row, got the shapes \(2, 2\) and \(1,\)"),
         (lambda: metrics.cohesion(np.eye(2), [-1, -1]), "got none"),
         (lambda: metrics.held_out([], 3), "one log-density per document"),
         (lambda: metrics.next_slice_improvement(1.0, 0.0, 3), "other than 0"),
@@ -181,7 +181,23 @@ def test_posterior_entropy_leaves_zero_rows_out() -> None:
         (lambda: metrics.perplexity([[1.0, 2.0]], [1]), "lengths"),
         (lambda: metrics.posterior_entropy([[0.2, 0.2]]), "got 0.4 in row 0"),
         (lambda: metrics.posterior_entropy([[0.0, 0.0]]), "rows that sum to 1"),
-        (lambda: metrics.takeover_rate([], [], words=0), "words: expected at least 1, got 0"),
+        (lambda: metrics.takeover_rate([], [], words=0), "words: expected an integer of at least 1, got 0"),
+        (lambda: metrics.takeover_rate([], [], words=cast(Any, None)), "words: expected an integer of .*, got None"),
+        (lambda: metrics.held_out([1.0], cast(Any, "a")), "d: expected an integer of at least 2, got 'a'"),
+        (lambda: metrics.next_slice_improvement(1.0, cast(Any, "a"), 3), "two numbers, .* got 1.0, 'a' and 3"),
+        (lambda: metrics.next_slice_improvement(1.0, 1.0, cast(Any, None)), "one document, got 1.0, 1.0 and None"),
+        (
+            lambda: metrics.purity(cast(Any, [0, None]), [0, 1]),
+            "clusters: expected integers or strings, got NoneType, int",
+        ),
+        (lambda: metrics.b_cubed([0, 1], cast(Any, [{}, {}])), "classes: expected integers or strings, got dict"),
+        (
+            lambda: metrics.detection(cast(Any, [None, None]), [0, 1]),
+            "clusters: expected integers or strings, got NoneType",
+        ),
+        (lambda: metrics.cohesion(np.eye(2), cast(Any, [0, None])), "clusters: expected integers, got NoneType, int"),
+        (lambda: metrics.cohesion(cast(Any, 3), [0]), "got the shapes"),
+        (lambda: metrics.isotropy(np.eye(2), ["a", "b"]), "clusters: expected integers, got str"),
     ],
 )
 def test_bad_input_is_refused(call: Any, said: str) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
 from vmfstream.errors import InputError
+from vmfstream.estimators.parameters import Either, Nothing, Number, check_parameters
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.belief import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vmfstream.frozen.parts import ModelParts
 
 _NOT_GIVEN: Any = object()
+_ABOVE_0 = Number(0.0, closed="neither")
 
 
 class Labelling(TrackerParts):
@@ -86,13 +88,11 @@ class Labelling(TrackerParts):
         """
         if temper is not _NOT_GIVEN:
             deprecated("transform(temper=...)", "transform(temperature=1 / temper)")
-            if temper is not None and not temper > 0.0:
-                raise ValueError(f"temper: expected a number above 0, got {temper}")
+            check_parameters({"temper": temper}, {"temper": Either(_ABOVE_0, Nothing())})
             temperature = None if temper is None else 1.0 / temper
         if temperature is None:
             temperature = self.temperature
-        if not temperature > 0.0:
-            raise ValueError(f"temperature: expected a number above 0, got {temperature}")
+        check_parameters({"temperature": temperature}, {"temperature": _ABOVE_0})
         with self._lock:
             state, x, known, _ = self._encoded(texts)
             found = np.zeros((len(known), state.k))
@@ -205,7 +205,7 @@ class Labelling(TrackerParts):
         Raises
         ------
         InputError
-            If a topic is not active, topics are not one per text, or as `transform`.
+            If a topic is no number of an active one, topics are not one per text, or as `transform`.
         """
         with self._lock:
             return self._fitted_temperature(texts, topics)
@@ -214,10 +214,14 @@ class Labelling(TrackerParts):
         """Return what `fit_temperature` does."""
         state, x, known, _ = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
-        unknown = sorted({int(topic) for topic in topics} - set(place))
+        try:
+            numbers = [int(topic) for topic in topics]
+        except (TypeError, ValueError):
+            raise InputError(f"topics: expected one number per text, got {topics!r}") from None
+        unknown = sorted(set(numbers) - set(place))
         if unknown:
             raise InputError(f"topics: expected numbers of active ones, got {', '.join(map(str, unknown))}")
-        labels = np.array([place[int(topic)] for topic in topics], np.int64)
+        labels = np.array([place[number] for number in numbers], np.int64)
         if len(labels) != len(known):
             raise InputError(f"topics: expected one per text ({len(known)}), got {len(labels)}")
         if not known.any():
