@@ -149,7 +149,8 @@ def label(
         why = "they are known for now only" if at else "the run follows none, or was frozen at an earlier slice"
         tell(f"no stories: {why}")
     reading: dict[str, Any] = {}
-    if source.lower().startswith("kafka:"):
+    of_kafka = source.lower().startswith("kafka:")
+    if of_kafka:
         reading = {"options": read_options(config), "format": message_format, "schema_registry": schema_registry}
     elif is_piped(source):
         reading = stdin_options(message_format, "--message-format")
@@ -159,7 +160,7 @@ def label(
     fields: dict[str, Any] = {"id": id, "time": time, "text": text, "time_format": time_format, "vector": vector}
     opened, codec = opened_with_codec(source, reading, dimension=frozen.dimension or None, **fields)
     most = _TABLE if format == "table" and limit is None else limit
-    rejected = _Rejections()
+    rejected = _Rejections(of_kafka)
     labelled = 0
     with closing(opened), stopping() as stop:
         write = _writer(format)
@@ -266,16 +267,18 @@ def _timed(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 class _Rejections:
-    """What was rejected: named one by one at first, counted by kind."""
+    """What was rejected: named one by one at first, by offsets of Kafka or rows from 1, and counted by kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_kafka: bool) -> None:
+        self._of_kafka = of_kafka
         self._kinds: Counter[str] = Counter()
         self._samples: dict[str, str] = {}
 
     def add(self, some: Sequence[Rejected]) -> None:
         for one in some:
             if self._kinds.total() < _TOLD:
-                tell(for_terminal(f"rejected: {one.part} at {one.offset}: {one.reason}", lines=False))
+                place = f"offset {one.offset}" if self._of_kafka else f"row {one.offset + 1}"
+                tell(for_terminal(f"rejected: {one.part}, {place}: {one.reason}", lines=False))
             kind = one.reason.partition(":")[0]
             self._kinds[kind] += 1
             self._samples.setdefault(kind, one.reason)

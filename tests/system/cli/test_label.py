@@ -67,7 +67,8 @@ def test_what_run_rejects_is_rejected_and_told(run: Run, run_file: Path, tmp_pat
     code, out, err = run("label", run_file, path)
     assert code == 3
     assert len(out.splitlines()) == 22  # a repeated document is labelled again
-    assert len(re.findall(r"^rejected: bad\.jsonl at \d+: ", err, re.MULTILINE)) == 4
+    assert re.findall(r"^rejected: bad\.jsonl, row (\d+): ", err, re.MULTILINE) == ["21", "22", "23", "24"]
+    assert "row 21: not JSON: line 21, column" in err
     assert "labelled: 21 documents, 4 rejected" in err
     assert "16.0% of the messages were rejected, more than --max-rejected 0.1" in err
     assert "\x1b" not in err.replace("\x1b[31mvmf", "").replace("\x1b[0m", "")
@@ -84,7 +85,7 @@ def test_many_rejected_documents_are_counted_by_reason(run: Run, run_file: Path,
     write(path, [*lines(3), *rejected])
     code, _, err = run("label", run_file, path)
     assert code == 3
-    assert err.count("rejected: bad.jsonl at") == 20
+    assert err.count("rejected: bad.jsonl, row") == 20
     assert "rejected: 30 x text is empty" in err
 
 
