@@ -15,7 +15,7 @@ from vmfstream.connectors.codecs import FieldCodec, document_as_json
 from vmfstream.engine.loop.settings import Observer
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
-from vmfstream.folders import printable
+from vmfstream.folders import title_of
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.records import Document
 from vmfstream.replay.corpora import corpora, get
@@ -86,7 +86,7 @@ def open_replay(
         codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
         source = SortedFileSource(path, codec=codec, **options)
         length = slices or source.usual_slices()
-        return Replay(source, FieldCodec(), printable(path.stem), "", length, slices_by_times=slices is None)
+        return Replay(source, FieldCodec(), title_of(path), "", length, slices_by_times=slices is None)
     fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
     fields |= {option: value for option, value in options.items() if option != "numbered"}
     refused = [f"--{field.replace('_', '-')}" for field, value in fields.items() if value is not None]

@@ -91,6 +91,11 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def title_of(path: Path) -> str:
+    """Return what a page calls a file or folder: by its name, of a file without its endings."""
+    return printable(path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem)
+
+
 def printable(name: str) -> str:
     """Return the name of a file as text; a replacement character stands for bytes that are none."""
     return os.fsencode(name).decode("utf-8", "replace")

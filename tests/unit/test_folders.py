@@ -13,6 +13,18 @@ from vmfstream.connectors import open_source
 from vmfstream.errors import InputError
 
 
+@pytest.mark.parametrize("name", ["mails", "a.b", "news.jsonl", "news.jsonl.gz"])
+def test_a_page_is_titled_by_the_name_without_endings(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    path.write_text("") if "news" in name else path.mkdir()
+    assert folders.title_of(path) == ("news" if "news" in name else name)
+    if path.is_dir():
+        monkeypatch.chdir(path)
+        assert folders.title_of(Path()) == name
+
+
 def test_data_is_in_the_named_folder_then_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VMFSTREAM_DATA", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

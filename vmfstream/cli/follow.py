@@ -412,6 +412,7 @@ def run(
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
     from vmfstream.engine.snapshots.background import background_snapshots
+    from vmfstream.folders import title_of
     from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose, log_format)
@@ -439,8 +440,8 @@ def run(
     if recent is not None:
         reading["recent"] = recent
     no_file_options(source, encoding, delimiter)
+    piped = topic is None and is_piped(source)
     if topic is None:
-        piped = is_piped(source)
         of_topics = {"--on-gap": on_gap != "fail", "--group": group is not None}
         of_topics["--schema-registry"] = schema_registry not in (None, os.environ.get(REGISTRY_VARIABLE))
         only_kafka(source, of_topics | {"--format": format != "json" and not piped})
@@ -458,7 +459,7 @@ def run(
     )
     with closing(opened):
         settings = settings_of(
-            title=page_title or opened.name,
+            title=page_title or (opened.name if topic or piped else title_of(Path(source))),
             source=source,
             topics=topics,
             topics_from=topics_from,

@@ -14,6 +14,7 @@ import pytest
 
 from tests.system.cli.given import COMMAND, SUBJECTS, Run, count, lines, write
 from tests.waiting import wait_for
+from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
 
@@ -68,6 +69,16 @@ def test_replay_sorts_by_time(run: Run, tmp_path: Path) -> None:
             ("2003", 30),
             ("2004", 30),
         ]
+
+
+@pytest.mark.parametrize("name", ["wire.jsonl", "wire.jsonl.gz"])
+def test_run_and_replay_give_a_page_the_same_title(run: Run, good: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(good.read_bytes()) if name.endswith("gz") else good.read_bytes())
+    for command in ("run", "replay"):
+        run_file = tmp_path / f"{command}.duckdb"
+        run(command, path, "--topics", 2, "--slices", "year", "--no-stories", "--out", run_file)
+        assert Reader(run_file).meta()["title"] == "wire"
 
 
 def test_a_replayed_file_gets_slices_that_suit_its_times(run: Run, tmp_path: Path) -> None:
