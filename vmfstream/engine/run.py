@@ -499,7 +499,10 @@ def follow(
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
         wanted = replace(settings, begins=_beginning(source, stop))
-        settings = agree(wanted, store.settings(wanted.as_text()), renamed=renamed)
+        given = wanted.as_text()
+        # interrupted before the first line: the run file shall know the stream by the one that comes next time
+        nothing = isinstance(source, Local) and not wanted.begins and stop()
+        settings = agree(wanted, store.settings({} if nothing else given) or given, renamed=renamed)
         codec = settings.embedding(codec) or codec
         cut = replace(settings.engine(linger, ahead if executor is None else 0), labels=labels)
         checkpoint = store.resume()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
+import operator
+import os
 import sys
 from contextlib import ExitStack, closing
 from dataclasses import fields, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from tests.unit.engine.documents import closed, committed, document, years
 from vmfstream import __version__
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
+from vmfstream.connectors.stdin import StdinSource
 from vmfstream.decisions import decision
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
@@ -129,6 +134,21 @@ def test_an_interrupted_run_is_continued_in_its_run_file(tmp_path: Path) -> None
     assert (again.documents, again.epoch) == (160, first.epoch)
     with pytest.raises(InputError, match="topics"):
         follow(MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+
+
+def test_a_pipe_that_was_interrupted_before_its_first_line_is_known_by_it_later(tmp_path: Path) -> None:
+    """Lines of another pipe are new ones; which it is, is known by the first line."""
+    run_file = RunFile(tmp_path / "run.duckdb")
+    lines = [json.dumps(document(i, 2001)).encode() + b"\n" for i in range(60)]
+    for piped, learnt in (([], 0), (lines[:30], 30), (lines[30:], 60)):
+        reading, writing = os.pipe()
+        with open(writing, "wb") as pipe, closing(StdinSource(descriptor=reading)) as source:
+            pipe.write(b"".join(piped))
+            if piped:
+                pipe.close()
+            engine = follow(source, FieldCodec(), run_file, SETTINGS, stop=partial(operator.not_, piped))
+        os.close(reading)
+        assert engine.documents == learnt
 
 
 def test_days_of_before_1970_are_slices_like_others() -> None:
