@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -160,6 +161,16 @@ def test_a_command_gets_json_and_prints_a_name(tmp_path: Path) -> None:
 def test_a_command_that_fails_or_hangs(body: str, error: type[Exception], says: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=says):
         command_namer(script(tmp_path, body), limit=0.5 if "longer" in says else 60)(request())
+
+
+def test_nobody_waits_for_what_a_command_has_started(tmp_path: Path) -> None:
+    """What is started keeps the output open, such as a server of a model that goes on."""
+    child, over = tmp_path / "child", tmp_path / "over"
+    started = f"__import__('subprocess').Popen(['sh', '-c', 'sleep 30; echo > {over}']).pid"
+    body = f"print({started}, file=open({str(child)!r}, 'w'))\nprint('ports')"
+    assert command_namer(script(tmp_path, body))(request()) == "ports\n"
+    assert not over.exists()
+    os.kill(int(child.read_text()), signal.SIGKILL)
 
 
 def test_a_command_that_never_stops_talking_is_ended(tmp_path: Path) -> None:

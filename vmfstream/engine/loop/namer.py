@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -48,6 +49,8 @@ _MOST_FAILURES = 3
 """After so many failures in a row a namer is asked no more."""
 
 _MOST_BYTES = 65_536
+
+_LOOK = 0.1  # seconds between two looks whether a program has ended
 
 log = logging.getLogger(__name__)
 
@@ -239,8 +242,8 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
                 with suppress(BrokenPipeError):  # it need not read what it is told
                     process.stdin.write(body)
                     process.stdin.close()
-                answer = process.stdout.read(_MOST_BYTES)
-                if len(answer) == _MOST_BYTES:
+                answer = _said(process, process.stdout.fileno(), late)
+                if len(answer) >= _MOST_BYTES:
                     _ended(process)
                 code = process.wait()
             finally:
@@ -280,6 +283,21 @@ class _Programs:
             if self._newest is not None:
                 _ended(self._newest)
                 self._newest.wait()
+
+
+def _said(process: subprocess.Popen[bytes], output: int, late: threading.Event) -> bytes:
+    """Return what a program says until it ends, or is late; what it has started may keep its ``output`` open longer."""
+    answer = b""
+    while len(answer) < _MOST_BYTES and not late.is_set():
+        over = process.poll() is not None
+        if select.select([output], [], [], 0.0 if over else _LOOK)[0]:
+            piece = os.read(output, _MOST_BYTES)
+            if not piece:
+                break
+            answer += piece
+        elif over:
+            break
+    return answer
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
