@@ -105,7 +105,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
     >>> X = [[1, 0.3, 0], [1, 0.4, 0], [1, -0.3, 0], [1, -0.4, 0], [0, 1, 0.3], [0, 1, 0.4], [0, 1, -0.3], [0, 1, -0.4]]
     >>> mixture = HierarchicalVMFMixture(height=2, branching=2, random_state=0).fit(X)
     >>> mixture.labels_.tolist(), mixture.tree_.parent.tolist()
-    ([0, 0, 1, 1, 2, 2, 3, 3], [4, 4, 5, 5, 6, 6, -1])
+    ([3, 3, 2, 2, 1, 1, 0, 0], [4, 4, 5, 5, 6, 6, -1])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {
