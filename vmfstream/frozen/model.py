@@ -80,7 +80,7 @@ class FrozenModel:
     >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
     >>> labels = tracker.freeze().label(["the ship left the harbour", "a cat", "nothing known"])
     >>> labels["name"].tolist(), labels["topic"].tolist(), labels["story"].tolist()
-    (['ship sea harbour, cat, fur, paw', 'cat fur paw, harbour, sea, ship', None], [1, 0, -1], [1, 0, -1])
+    (['ship sea harbour, cat fur, paw', 'cat fur paw, sea harbour, ship', None], [1, 0, -1], [1, 0, -1])
     """
 
     def __init__(

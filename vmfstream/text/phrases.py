@@ -113,6 +113,16 @@ class Phrases:
         """Return the phrases of two words that are known now, the most frequent first."""
         at = self._phrases()
         at = at[np.argsort(-self._often[at], kind="stable")]
+        return self._texts(at)
+
+    def among(self, words: Iterable[str]) -> dict[str, float]:
+        """Return the phrases of two words that are known now and made of ``words``, with their counts."""
+        ids = self._words.find(words)
+        at = self._phrases()
+        both = np.isin(self._pairs[at] >> _SHIFT, ids) & np.isin(self._pairs[at] & _LOW, ids)
+        return dict(zip(self._texts(at[both]), self._often[at[both]].tolist(), strict=True))
+
+    def _texts(self, at: NDArray[np.int64]) -> list[str]:
         both = zip((self._pairs[at] >> _SHIFT).tolist(), (self._pairs[at] & _LOW).tolist(), strict=True)
         return [f"{self._words.word(one)} {self._words.word(other)}" for one, other in both]
 

@@ -2,13 +2,14 @@
 
 A word counts by its weight in the mean direction of the topic, and by how little of it the other topics have. A phrase
 counts as its words together, by the share of the topic's documents that have it, and by the share of its uses that
-are the topic's own.
+are the topic's own. Two words of a name that are a phrase of the stream stand as this phrase, *supreme court*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
+from types import MappingProxyType
 
 PARTS = 4
 """Most parts of a name."""
@@ -29,19 +30,25 @@ WeightedTerms = Sequence[Sequence[tuple[str, float]]]
 """For each topic words or phrases with their weights."""
 
 
-def topic_names(words: WeightedTerms, phrases: WeightedTerms) -> list[list[str]]:
+def topic_names(
+    words: WeightedTerms, phrases: WeightedTerms, pairs: Mapping[str, float] = MappingProxyType({})
+) -> list[list[str]]:
     """Return up to `PARTS` parts of the name of each of K topics, the most telling first.
 
     Parameters
     ----------
     words : strongest words of each topic with their weights in its mean direction.
     phrases : phrases of each topic with the shares of its documents that have them.
+    pairs : phrases of two words of the whole stream with their counts. Where both words would be parts of a name, the
+        phrase is.
 
     Examples
     --------
     >>> words = [[("korea", 0.6), ("north", 0.5), ("missile", 0.3), ("says", 0.2)], [("oil", 0.5), ("says", 0.3)]]
     >>> topic_names(words, [[("north korea", 0.4), ("korea says", 0.01)], []])
     [['north korea', 'missile', 'says'], ['oil', 'says']]
+    >>> topic_names([[("court", 0.6), ("judge", 0.5), ("supreme", 0.3)]], [[]], {"supreme court": 9.0})
+    [['supreme court', 'judge']]
     """
     in_all = _totals([pairs[:_WORDS] for pairs in words])
     of_phrases = _totals(phrases)
@@ -54,7 +61,7 @@ def topic_names(words: WeightedTerms, phrases: WeightedTerms) -> list[list[str]]
             if sum(parts) > 0.0:
                 telling = sqrt(share / of_phrases[phrase]) * min(1.0, share / _USUAL)
                 candidates[phrase] = sum(parts) * telling
-        named.append(_distinct(sorted(candidates, key=lambda one: (-candidates[one], one))))
+        named.append(_distinct(sorted(candidates, key=lambda one: (-candidates[one], one)), pairs))
     return named
 
 
@@ -94,15 +101,25 @@ def _totals(lists: WeightedTerms) -> Mapping[str, float]:
     return totals
 
 
-def _distinct(candidates: Sequence[str]) -> list[str]:
-    """Return the first candidates of which no two have a word in common."""
+def _distinct(candidates: Sequence[str], pairs: Mapping[str, float]) -> list[str]:
+    """Return the first candidates of which no two have a word in common, words that are one of the ``pairs`` as one."""
     chosen: list[str] = []
     said: list[str] = []
     for one in candidates:
         words = one.split(" ")
-        if not any(alike(word, other) for word in words for other in said):
-            chosen.append(one)
-            said += words
-            if len(chosen) == PARTS:
-                break
+        if any(alike(word, other) for word in words for other in said):
+            continue
+        said += words
+        made = [(pairs[pair], i, pair) for i, part in enumerate(chosen) for pair in _both(part, one) if pair in pairs]
+        if made:
+            _, i, chosen[i] = max(made)
+            continue
+        chosen.append(one)
+        if len(chosen) == PARTS:
+            break
     return chosen
+
+
+def _both(part: str, one: str) -> Sequence[str]:
+    """Return two words side by side in either order; nothing if one is a phrase already."""
+    return () if " " in part or " " in one else (f"{part} {one}", f"{one} {part}")

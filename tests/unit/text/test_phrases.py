@@ -134,6 +134,20 @@ def test_no_part_of_a_name_repeats_another() -> None:
     assert other == ["sea"]
 
 
+def test_words_of_a_name_that_are_a_phrase_of_the_stream_stand_together() -> None:
+    words = [[("court", 0.6), ("justices", 0.5), ("supreme", 0.4), ("alito", 0.3), ("ruling", 0.2), ("seat", 0.1)]]
+    pairs = {"supreme court": 9.0, "court supreme": 3.0, "supreme ruling": 4.0, "court seat": 5.0}
+    assert topic_names(words, [[]], pairs) == [["supreme court", "justices", "alito", "ruling"]]
+    assert topic_names(words, [[("justices alito", 0.5)]], pairs)[0][:2] == ["justices alito", "supreme court"]
+
+
+def test_phrases_made_of_some_words() -> None:
+    phrases = Phrases(Tokeniser(), STOPS)
+    phrases.learn(TEXTS)
+    assert phrases.among(["korea", "north", "sea", "never"]) == {"north korea": 9.0}
+    assert phrases.among(["korea", "sea"]) == phrases.among([]) == {}
+
+
 def test_a_word_that_all_topics_have_tells_little() -> None:
     words = [[("says", 0.5), (own, 0.4)] for own in ("oil", "court", "storm")]
     assert [name[0] for name in topic_names(words, [[]] * 3)] == ["oil", "court", "storm"]

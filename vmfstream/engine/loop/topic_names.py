@@ -103,10 +103,18 @@ class NameLevel:
             for topic in ids
         ]
         titles = [self._titles.get(topic, "") for topic in ids]
-        named = TopicNames(topics.topic, topic_names(topics.words, phrases), titles, phrases)
+        named = TopicNames(topics.topic, topic_names(topics.words, phrases, self._pairs(topics)), titles, phrases)
         if self.namer is not None:
             self._ask(self.namer, closed, topics, named, best)
         return named
+
+    def _pairs(self, topics: TopicRows) -> dict[str, float]:
+        """Return the phrases of the stream that consist of words of the ``topics``, with their counts."""
+        if self._made is None:
+            return {}
+        words = {word for pairs in topics.words for word, _ in pairs}
+        made = self._made.among(words)
+        return {name: often for name, often in made.items() if not self._vocabulary.forbids(name)}
 
     def _ask(
         self,
