@@ -238,7 +238,8 @@ StopWords = Annotated[
     typer.Option(
         "--stop-words",
         help="Words to leave out: those of a language, such as english, german or french, of a file of words, or of "
-        "several with commas between them; none keeps all words.",
+        "several with commas between them; auto: those of the language of each document (extra: languages); none "
+        "keeps all words.",
         rich_help_panel=TEXT,
     ),
 ]
@@ -246,7 +247,8 @@ TokeniserOption = Annotated[
     str,
     typer.Option(
         "--tokeniser",
-        help="Function that cuts a text into words instead of the built-in one, as module:name.",
+        help="Function that cuts a text into words instead of the built-in one, as module:name, or the name under "
+        "which an installed package offers it (entry points vmfstream.tokenisers).",
         rich_help_panel=TEXT,
     ),
 ]
@@ -281,7 +283,7 @@ NamedTokeniser = Annotated[
     str | None,
     typer.Option(
         "--tokeniser",
-        help="The function that the run was made with, as module:name. It is loaded only if you name it here.",
+        help="The function that the run was made with, as named then. It is loaded only if you name it here.",
     ),
 ]
 NamedModel = Annotated[

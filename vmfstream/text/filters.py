@@ -91,7 +91,9 @@ def stop_words_of(wanted: str | Iterable[str] | None) -> Iterable[str]:
     names = [name.strip() for name in wanted.split(",")]
     for name in names:
         if not is_language(name):
-            raise InputError(f"stop words: expected {', '.join(languages())}, a list of words or none, got {name!r}")
+            raise InputError(
+                f"stop words: expected {', '.join(languages())}, {AUTO}, a list of words or none, got {name!r}"
+            )
     return list(dict.fromkeys(word for name in names for word in _listed(name)))
 
 
@@ -129,11 +131,16 @@ def chosen_stop_words(text: str) -> tuple[str, list[str]]:
             continue
         path = Path(one).expanduser()
         if not one or not path.is_file():
-            raise InputError(f"stop words: expected {', '.join(languages())}, none or a file of words, got {one!r}")
+            raise InputError(f"stop words: expected {_known()}, {NO_STOP_WORDS} or a file of words, got {one!r}")
         words += _words_of_file(path)
     if AUTO in names and len(names) > 1:
         raise InputError(f"stop words: {AUTO} stands for every language, and goes with files of words only")
     return ",".join(dict.fromkeys(names)) or NO_STOP_WORDS, words
+
+
+def _known() -> str:
+    """Return the names that stand for lists, for an error."""
+    return ", ".join((*languages(), AUTO))
 
 
 def _words_of_file(path: Path) -> list[str]:

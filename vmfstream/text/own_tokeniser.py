@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import entry_points
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +16,9 @@ from vmfstream.text.word_table import WordTable
 
 Cut: TypeAlias = Callable[[str], Iterable[str]]
 """Returns the words of a text in their order, as they are to be counted."""
+
+ENTRY_POINTS = "vmfstream.tokenisers"
+"""Group of entry points by which an installed package offers functions under a name without a colon."""
 
 LONGEST = 100
 """Characters of a word; longer ones are left out."""
@@ -97,17 +101,20 @@ def name_of(cut: Callable[..., object]) -> str:
 
 
 def tokeniser_at(address: str) -> Cut:
-    """Return the function ``module:name``.
+    """Return the function ``module:name``, or the one that an installed package calls so among its `ENTRY_POINTS`.
 
     Raises
     ------
     InputError
-        If there is no such module or function.
+        If there is no such module, function or entry point.
     """
-    module, _, name = address.partition(":")
+    offered = sorted({one.value for one in entry_points(group=ENTRY_POINTS, name=address)}) if address else []
+    if len(offered) > 1:
+        raise InputError(f"tokeniser: {address!r} is the name of {' and of '.join(offered)}; choose one of these")
+    module, _, name = (offered[0] if offered else address).partition(":")
     try:
         if not (module and name):
-            raise ValueError("there is no colon")
+            raise ValueError("there is no colon, and no installed package offers a tokeniser of this name")
         found: object = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)

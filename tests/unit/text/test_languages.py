@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vmfstream.cli.options import StopWords
 from vmfstream.engine.run import RunSettings, agree
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Document
@@ -63,10 +65,16 @@ def test_a_file_of_words(tmp_path: Path) -> None:
     assert chosen_stop_words("none") == ("none", [])
 
 
+def test_help_and_errors_name_the_language_of_each_document() -> None:
+    assert "auto" in StopWords.__metadata__[0].help
+    with pytest.raises(InputError, match=r"vietnamese, auto, a list of words or none, got 'klingon'"):
+        stop_words_of("klingon")
+
+
 def test_what_is_no_list_is_refused(tmp_path: Path) -> None:
     for text in ("klingon", "english,", "", "english;german", "/nowhere/words.txt"):
         with pytest.raises(
-            InputError, match=r"stop words: expected arabic, .*, vietnamese, none or a file of words, got"
+            InputError, match=r"stop words: expected arabic, .*, vietnamese, auto, none or a file of words, got"
         ):
             chosen_stop_words(text)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
@@ -141,6 +149,23 @@ def test_what_is_no_function_is_refused(address: str) -> None:
     with pytest.raises(InputError, match="tokeniser: expected a function as module:name"):
         tokeniser_at(address)
     assert name_of(tokeniser_at("textwrap:TextWrapper.wrap")) == "textwrap:TextWrapper.wrap"
+
+
+def test_an_installed_package_offers_tokenisers_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for package, lines in (("one", "wrap = textwrap:wrap\nlost = nowhere:cut"), ("two", "wrap = textwrap:dedent")):
+        info = tmp_path / f"{package}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[vmfstream.tokenisers]\n{lines}\n")
+        if package == "one":
+            assert tokeniser_at("wrap") is textwrap.wrap
+            with pytest.raises(InputError, match="got 'lost': No module named 'nowhere'"):
+                tokeniser_at("lost")
+    with pytest.raises(InputError, match="'wrap' is the name of textwrap:dedent and of textwrap:wrap; choose one"):
+        tokeniser_at("wrap")
+    with pytest.raises(InputError, match="no installed package offers a tokeniser of this name"):
+        tokeniser_at("split")
 
 
 def test_a_tracker_with_an_own_tokeniser_is_saved_and_loaded(tmp_path: Path) -> None:
