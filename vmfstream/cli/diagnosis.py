@@ -212,8 +212,9 @@ def told_of_far_slices(slices: SliceFrame) -> Iterator[str]:
 
 def cut_by_clock(epochs: int) -> str:
     """Say that so many ``epochs`` ended before they were full, and what follows."""
+    whole = "it was full" if epochs == 1 else "they were full"
     return (
-        f"{counted(epochs, 'epoch')} ended before they were full (--linger, a stop, or workers that "
+        f"{counted(epochs, 'epoch')} ended before {whole} (--linger, a stop, or workers that "
         "waited for each other); the same documents give other last digits, or other topic ids, next time"
     )
 

@@ -310,3 +310,10 @@ def test_slices_that_are_far_too_short_are_told_once_while_a_run_goes_on(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == told
     assert not told or said[0].startswith(f"so far 100 slices (hour) of {each}.0 documents on average: ")
+
+
+@pytest.mark.parametrize(
+    ("epochs", "told"), [(1, "1 epoch ended before it was full"), (2, "2 epochs ended before they were full")]
+)
+def test_epochs_that_the_clock_cut_are_counted(epochs: int, told: str) -> None:
+    assert doctor.cut_by_clock(epochs).startswith(told)
