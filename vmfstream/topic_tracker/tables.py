@@ -38,7 +38,7 @@ class Columns(dict[str, NDArray[Any]]):
         """Return a DataFrame of polars."""
         import polars
 
-        return polars.DataFrame(ArrowStream(self))
+        return polars.DataFrame(ArrowStream(self) if self else None)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import duckdb

@@ -280,3 +280,9 @@ def test_generators_and_columns_of_arrow_are_read_like_lists() -> None:
     assert repr(learnt(columns["body"], columns["published"], columns["doc_id"]).documents()) == repr(wanted)
     with pytest.raises(InputError, match=r"^ids: expected one per text, got int"):
         learnt(TEXTS, TIMES, 5)
+
+
+def test_tables_of_no_rows_are_empty() -> None:
+    pytest.importorskip("polars")
+    rows = TopicTracker(topics=2).stories()
+    assert rows.to_pandas().shape == rows.to_polars().shape == rows.columns.to_polars().shape == (0, 0)
