@@ -1,6 +1,7 @@
 """How well clusters of a stream agree with known classes: scores of clusters of very different sizes, and of detection.
 
-Clusters and classes are given as one label per document; any integers or strings, whose values carry no meaning.
+Clusters and classes are given as one label per document; any integers or strings, whose values carry no meaning. So
+-1 is a cluster like any other: leave such documents out, or give each a label of its own, where it means none.
 """
 
 from __future__ import annotations

@@ -186,6 +186,17 @@ StoryDays = Annotated[
         rich_help_panel=STORIES,
     ),
 ]
+StoryGrain = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="How fine stories are, below 1: about the cosine of a document with the mean direction of its story. 0 "
+        "follows the length of each document, from .15 for a dozen words on. For short texts .2 leaves fewer stories "
+        "of one document, and lets large ones grow less.",
+        rich_help_panel=STORIES,
+    ),
+]
 StoryComponent = Annotated[
     Literal["vmf", "cauchy"],
     typer.Option(

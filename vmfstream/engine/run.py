@@ -82,6 +82,8 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
+    story_grain : cosine expected between a document and the mean direction of its story, below 1; 0 follows the length
+        of each document.
     story_component : distribution of stories, one of `vmfstream.stories.settings.COMPONENTS`.
     smoothed_stories : whether documents get a second story when 300 later ones are known, in the table of documents.
     topics_from : seeds of the first topics, as `vmfstream.seeds.seeds_as_text` writes them; empty for none.
@@ -120,6 +122,7 @@ class RunSettings:
     sample: int = 20_000
     stories: bool = True
     story_days: float = 0.0
+    story_grain: float = 0.0
     story_component: str = "vmf"
     smoothed_stories: bool = False
     topics_from: str = ""
@@ -145,6 +148,8 @@ class RunSettings:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
         if self.documents not in ("all", "none") and not (self.documents.isdecimal() and int(self.documents)):
             raise InputError(f"documents: expected all, none or a number above 0, got {self.documents!r}")
+        if not 0.0 <= self.story_grain < 1.0:
+            raise InputError(f"story_grain: expected a number from 0 to below 1, got {self.story_grain}")
         if self.story_component not in COMPONENTS:
             raise InputError(f"story_component: expected {' or '.join(COMPONENTS)}, got {self.story_component!r}")
         if self.keep_text and self.documents == "none":
@@ -356,10 +361,12 @@ class RunSettings:
         return MODELS[self.model](self)
 
     def _stories(self) -> StorySettings:
-        cauchy = self.story_component == "cauchy"
-        if not self.story_days:
-            return StorySettings(cauchy=cauchy)
-        return StorySettings(half_life=self.story_days, days=True, max_stories=_MOST_STORIES, cauchy=cauchy)
+        found = StorySettings(cauchy=self.story_component == "cauchy")
+        if self.story_grain:
+            found = replace(found, grain=self.story_grain)
+        if self.story_days:
+            found = replace(found, half_life=self.story_days, days=True, max_stories=_MOST_STORIES)
+        return found
 
     def engine(self, linger: float | None = None, ahead: int = 0) -> EngineSettings:
         """Return the settings of the engine."""

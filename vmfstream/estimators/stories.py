@@ -33,7 +33,7 @@ class StoryMixture(SphereEstimator, Clusterer):
     refit; memory is bounded by the living stories. Labels are ids that are never used again.
 
     Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one``
-    (river).
+    (river). Rows of texts are tf-idf weights without stop words: by these, documents of all kinds join one story.
 
     Parameters
     ----------
@@ -96,6 +96,13 @@ class StoryMixture(SphereEstimator, Clusterer):
     [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
     >>> model.partial_fit(np.eye(50)[[1, 40]]).labels_.tolist()
     [1, 3]
+
+    Of texts, in the order in which they came:
+
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> texts = ["a strike closes the harbour", "the harbour strike goes on", "a storm off the coast", "storm at the coast"]
+    >>> StoryMixture().fit_predict(TfidfVectorizer(stop_words="english").fit_transform(texts)).tolist()
+    [0, 0, 1, 1]
 
     References
     ----------

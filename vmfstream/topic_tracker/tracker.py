@@ -53,6 +53,7 @@ _DOMAINS: dict[str, Domain] = {
     "refit_budget": Number(0.0, closed="both"),
     "stories": Flag(),
     "story_days": Number(0.0),
+    "story_grain": Number(0.0, 1.0),
     "story_component": Choice(*COMPONENTS),
     "smoothed_stories": Flag(),
     "phrases": Flag(),
@@ -90,6 +91,9 @@ class TopicTracker(Labelling, Answers, Decisions):
     story_days : float
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
+    story_grain : float
+        How fine stories are: about the cosine expected between a document and the mean direction of its story, in
+        [0, 1); larger is finer. 0 follows the length of each document, from .15 for a dozen words or fewer on.
     story_component : {"vmf", "cauchy"}
         Distribution of stories: von Mises-Fisher, or spherical Cauchy, which has heavy tails; `vmfstream.StoryMixture`.
     phrases : bool
@@ -156,6 +160,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
+        story_grain: float = 0.0,
         story_component: str = "vmf",
         smoothed_stories: bool = False,
         phrases: bool = False,
@@ -180,6 +185,7 @@ class TopicTracker(Labelling, Answers, Decisions):
             "refit_budget": refit_budget,
             "stories": stories,
             "story_days": story_days,
+            "story_grain": story_grain,
             "story_component": story_component,
             "smoothed_stories": smoothed_stories,
             "phrases": phrases,
@@ -213,6 +219,7 @@ class TopicTracker(Labelling, Answers, Decisions):
             sample=0,
             stories=stories,
             story_days=story_days,
+            story_grain=story_grain,
             story_component=story_component,
             smoothed_stories=smoothed_stories,
             phrases=phrases,
@@ -554,6 +561,7 @@ class TopicTracker(Labelling, Answers, Decisions):
             refit_budget=run.refit_budget,
             stories=run.stories,
             story_days=run.story_days,
+            story_grain=run.story_grain,
             story_component=run.story_component,
             smoothed_stories=run.smoothed_stories,
             phrases=run.phrases,

@@ -39,6 +39,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "--namer": ("'", "no-such-program"),
     "--story-component": ("gauss",),
     "--story-days": ("-1", "x"),
+    "--story-grain": ("-1", "1", "x"),
     "--sample": ("-1", "x"),
     "--max-late": ("-1", "2"),
     "--max-rejected": ("-1", "2"),

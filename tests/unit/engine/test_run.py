@@ -58,10 +58,9 @@ def test_a_run_file_without_a_setting_means_its_default() -> None:
 def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
     begun = replace(SETTINGS, documents="all") if name in ("keep_text", "smoothed_stories") else SETTINGS
     was = getattr(begun, name)
-    other_texts = {"slices": "month", "documents": "all", "story_component": "cauchy"}
-    other_texts["topics_from"] = seeds_as_text([Seed("Ships", ("ship",))])
-    text = other_texts.get(name, "other")
-    changed: Any = 1 if was == inf else was + 1 if isinstance(was, int | float) else text
+    others: dict[str, Any] = {"story_grain": 0.3, "slices": "month", "documents": "all", "story_component": "cauchy"}
+    others["topics_from"] = seeds_as_text([Seed("Ships", ("ship",))])
+    changed = others.get(name, 1 if was == inf else was + 1 if isinstance(was, int | float) else "other")
     other = replace(begun, **{name: changed})
     if name in ("title", "source", "licence", "begins"):
         assert agree(other, begun.as_text()) == begun

@@ -234,6 +234,9 @@ def test_time_may_be_counted_in_days() -> None:
     assert RunSettings(story_days=2.0, story_component="cauchy").engine().stories == replace(
         DAYS, half_life=2.0, max_stories=10_000, cauchy=True
     )
+    assert RunSettings(story_grain=0.3).engine().stories == StorySettings(grain=0.3)
+    with pytest.raises(InputError, match="story_grain: expected a number from 0 to below 1"):
+        RunSettings(story_grain=1.0)
     with pytest.raises(InputError, match="story_component: expected vmf or cauchy, got 'kent'"):
         RunSettings(story_component="kent")
 

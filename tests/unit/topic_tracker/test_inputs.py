@@ -455,7 +455,11 @@ def test_events_are_reported_in_order() -> None:
 @pytest.mark.parametrize(
     "settings",
     first_of(
-        [{}, {"living_topics": False, "story_component": "cauchy"}, {"slices": 40, "stop_words": None, "seed": 3}]
+        [
+            {},
+            {"living_topics": False, "story_component": "cauchy"},
+            {"story_grain": 0.3, "slices": 40, "stop_words": None, "seed": 3},
+        ]
     ),
 )
 def test_a_saved_tracker_goes_on_as_if_nothing_had_been(tmp_path: Path, settings: dict[str, Any]) -> None:

@@ -178,6 +178,7 @@ REFUSED: dict[str, Callable[[TopicTracker], object]] = {
     "living_topics: expected True or False, got 'no'": lambda t: TopicTracker(living_topics="no"),  # type: ignore[arg-type]
     "refit_budget: expected a number": lambda t: TopicTracker(refit_budget=-1.0),
     "story_days: expected a number": lambda t: TopicTracker(story_days="x"),  # type: ignore[arg-type]
+    "story_grain: expected a number": lambda t: TopicTracker(story_grain=1.0),
     "story_component: expected one of 'vmf', 'cauchy', got 'x'": lambda t: TopicTracker(story_component="x"),
     "stories: expected True or False, got 'x'": lambda t: TopicTracker(stories="x"),  # type: ignore[arg-type]
 }
