@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vmfstream.dashboards.looks.texts import PAGE
 
@@ -258,12 +258,18 @@ def peak(rank: int, date: str, *, short: bool) -> str:
 
 
 def lineage_sentence(
-    labels: Sequence[str], topics: int, tried: int, happened: Mapping[str, int], may_change: bool
+    labels: Sequence[str],
+    topics: int,
+    tried: int,
+    happened: Mapping[str, int],
+    lives: Collection[tuple[int, int]],
+    may_change: bool,
 ) -> str:
     """Summarize the events of all topics for screen readers, or say why there are none.
 
     ``labels`` name the slices. ``topics`` and ``tried`` count topics that stayed and those replaced during the warm-up,
-    ``happened`` counts events by kind; ``may_change`` tells whether topics could come and go.
+    ``happened`` counts events by kind, ``lives`` are the different first and last slices of topics that stayed;
+    ``may_change`` tells whether topics could come and go.
     """
     events = [
         count(happened[kind], one, many)
@@ -278,10 +284,11 @@ def lineage_sentence(
     ]
     if events:
         return f"{_topics(topics, tried)} over {span(labels)}: {', '.join(events)}."
-    time = f"from {labels[0]} to {labels[-1]}" if len(labels) > 1 else f"in {span(labels)}"
     why = "" if may_change else "; the number of topics was fixed in this run"
-    if tried:
+    if tried or len(lives) != 1:
         return f"{_topics(topics, tried)} over {span(labels)}{why}."
+    ((first, last),) = lives
+    time = f"from {labels[first]} to {labels[last]}" if last > first else f"in {labels[first]}"
     return f"{f'All {topics} topics' if topics != 1 else 'The one topic'} existed {time}{why}."
 
 

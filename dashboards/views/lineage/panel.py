@@ -13,6 +13,7 @@ from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import PageParts, Panel, chart, switch
 from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.run_rows import RunRows, reading_called, readings_of
+from vmfstream.dashboards.rows.topic_names import lifetime
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.lineage.view import LineageView
 from vmfstream.runfile.queries import Reading
@@ -43,6 +44,7 @@ def _described(rows: RunRows, reading: Reading) -> dict[str, Any]:
     known = set(history.topic[~provisional].tolist())
     kinds = Counter(what.kind for what in frame.events if settled[what.slice] and what.topic in known)
     topics, tried = int((~provisional).sum()), int(provisional.sum())
+    lives = {span for t in np.flatnonzero(~provisional).tolist() if (span := lifetime(history, t)) is not None}
     return {
         "events": [
             [
@@ -51,7 +53,7 @@ def _described(rows: RunRows, reading: Reading) -> dict[str, Any]:
             ]
             for what in frame.events
         ],
-        "summary": phrases.lineage_sentence(history.labels, topics, tried, kinds, frame.may_change),
+        "summary": phrases.lineage_sentence(history.labels, topics, tried, kinds, lives, frame.may_change),
         "left": phrases.left_out(frame.smaller, frame.short, history.period()),
     }
 

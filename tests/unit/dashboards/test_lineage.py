@@ -255,13 +255,29 @@ def test_a_thousand_slices_are_binned() -> None:
 
 def test_the_sentence_says_what_happened_or_why_nothing_did() -> None:
     labels = ("1987", "1999")
-    quiet = phrases.lineage_sentence(labels, 30, 0, {}, may_change=False)
+    quiet = phrases.lineage_sentence(labels, 30, 0, {}, {(0, 1)}, may_change=False)
     assert quiet == "All 30 topics existed from 1987 to 1999; the number of topics was fixed in this run."
-    assert phrases.lineage_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics existed from 1987 to 1999."
-    sentence = phrases.lineage_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
+    alone = phrases.lineage_sentence(labels, 1, 0, {}, {(1, 1)}, may_change=True)
+    assert alone == "The one topic existed in 1999."
+    assert phrases.lineage_sentence(labels, 0, 0, {}, (), may_change=True) == "0 topics over 1987–1999."
+    sentence = phrases.lineage_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, (), may_change=True)
     assert sentence == "30 topics over 1987–1999: 1 was born, 2 merged into others."
     assert phrases.left_out(3, 0, "year") == "Not drawn: 3 smaller topics."
     assert phrases.left_out(0, 0, "year") == ""
+
+
+def test_topics_that_began_later_are_not_said_to_have_existed_always() -> None:
+    whole = with_events(gazette(slices=8, topics=4, settling=0), [])
+    frame = whole.topics("filtered")
+    late = replace(
+        whole, topic_frames={**whole.topic_frames, "filtered": kept(frame, (frame.topic > 0) | (frame.slice > 2))}
+    )
+    said = [
+        lineage.columns(rows, history_of(rows, "filtered"))["filtered"]["summary"]
+        for rows in map(CachedRows, (whole, late))
+    ]
+    fixed = "; the number of topics was fixed in this run."
+    assert said == [f"All 4 topics existed from 1996 Q1 to 1997 Q4{fixed}", f"4 topics over 1996 Q1–1997 Q4{fixed}"]
 
 
 def test_columns_hold_what_happened_by_position() -> None:
