@@ -20,7 +20,7 @@ STEP = "step"
 """What slices are called that have no name in a calendar."""
 
 _SETTINGS: Mapping[str, str] = {
-    "topics": "{} topics requested",
+    "topics": "topics requested: {}",
     "source": "source: {}",
     "slices": "slices: {}",
     "seed": "random seed {}",
@@ -105,13 +105,11 @@ def merged_dates(slices: int, dates: int, per: int) -> str:
     )
 
 
-def no_topics(documents: int) -> str:
-    """Return why a page of so many ``documents`` has no topics."""
+def no_topics(documents: int, stories: int) -> str:
+    """Return why a page of so many ``documents`` and ``stories`` has no topics."""
     read = count(documents, "document", "documents")
-    return (
-        f"{read} and no topics yet. They need words that are in two documents or more, but in at most half of them. "
-        "Stories are below."
-    )
+    why = f"{read} and no topics yet. They need words that are in two documents or more, but in at most half of them."
+    return f"{why} Stories are below." if stories else why
 
 
 def taken_over(taken: int, compared: int, noun: str) -> str:

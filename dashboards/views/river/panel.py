@@ -73,7 +73,7 @@ def _notes(parts: PageParts) -> Iterator[str]:
         dates = history.index.size
         yield phrases.merged_dates(dates * history.per, dates, history.per)
     if not history.topic.size:
-        yield phrases.no_topics(int(history.n.sum()))
+        yield phrases.no_topics(int(history.n.sum()), parts.rows.stories().story.size)
     away = kept(slices, ~shown_slices(slices) & (slices.n > 0))
     if away.slice.size:
         first, last = (clean(str(away.label[at]), 24) for at in (0, -1))

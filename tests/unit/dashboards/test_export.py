@@ -310,6 +310,7 @@ def test_numbers_in_words() -> None:
     assert phrases.period(("2004 Q1",)) == phrases.period(("850 Q1", "1050 Q2")) == "quarter"
     assert phrases.period(("documents 1-500",)) == "step"
     assert phrases.count(1, "topic", "topics") == "1 topic"
+    assert phrases.settings_in_words({"topics": "1", "seed": "0"}) == ["topics requested: 1", "random seed 0"]
 
 
 class _Parser(html.parser.HTMLParser):

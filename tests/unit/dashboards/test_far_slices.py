@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.dashboards.fakes import FakeRows, gazette
+from tests.unit.dashboards.fakes import FakeRows, gazette, with_stories
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.rows.history import LONGEST_GAP, read_history
 from vmfstream.runfile.queries import kept
@@ -73,5 +73,10 @@ def test_a_page_without_topics_says_why() -> None:
     }
     text, _ = build_page(replace(rows, **frames))
     assert "documents and no topics yet. They need words that are in two documents or more" in text
+    assert "Stories are below." not in text
+    assert (
+        "at most half of them. Stories are below."
+        in build_page(with_stories(replace(rows, **frames), (1, 5, 0, 2, "flood")))[0]
+    )
     assert 'id="notice" hidden' in text
     assert "no topics yet" not in build_page(rows)[0]
