@@ -37,7 +37,7 @@ async function angleText({ topics, sides: [a, b] }) {
   if (a.slice === b.slice) return inWords(0);
   const known = await figureOf(`compare/${state.reading}/${a.topic}`);
   const value = known?.drift[(b.slice * (b.slice - 1)) / 2 + a.slice] ?? 255;
-  return inWords(value === 255 ? NaN : value * known.unit);
+  return inWords(value === 255 ? NaN : value);
 }
 
 async function drawCompare() {

@@ -75,7 +75,7 @@ function stretchPath(path, least) {
 }
 
 function topicsOnGlobe() {
-  const { topics, lon, lat, drift, unit, scale, back } = globe.fig.layout.meta;
+  const { topics, lon, lat, drift, scale, back } = globe.fig.layout.meta;
   const positionAt = (slice, k) =>
     lat[slice][k] === -32768 ? null : toVector(lon[slice][k] / 100, lat[slice][k] / 100);
   const found = [];
@@ -91,7 +91,7 @@ function topicsOnGlobe() {
         from.push(slice);
       }
     }
-    const turn = drift[state.slice][k] * unit;
+    const turn = drift[state.slice][k];
     found.push({
       topic,
       at: here,

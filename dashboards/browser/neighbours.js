@@ -39,9 +39,9 @@ export const NEIGHBOURS = {
 };
 
 // degrees to the k-th of the others at a date, NaN where one of the two is not there
-export function angleTo(slice, k, { angles, step } = neighbours.fig.layout.meta) {
+export function angleTo(slice, k, { angles } = neighbours.fig.layout.meta) {
   const value = angles[slice]?.[k] ?? 255;
-  return value === 255 ? NaN : value * step;
+  return value === 255 ? NaN : value;
 }
 
 function firstTogether(k) {
@@ -67,7 +67,7 @@ function datedPoints(trail, middle) {
 }
 
 function pastAt(slice) {
-  const { date, at, past, unit } = neighbours.fig.layout.meta;
+  const { date, at, past } = neighbours.fig.layout.meta;
   const [firstSlice, lastSlice] = lifespan(state.topic);
   const out = [];
   let k = 0;
@@ -76,7 +76,7 @@ function pastAt(slice) {
       if (date[row] === slice)
         out.push({
           slice: at[column],
-          angle: past[k] * unit,
+          angle: past[k],
           way: 156 + (48 * (at[column] - firstSlice)) / Math.max(lastSlice - firstSlice, 1),
         });
   return out;

@@ -23,10 +23,9 @@ function topicRow(topic, bare) {
   const slice = nearestActive(state.slice, topic);
   const reading = currentReading();
   const index = cellIndex(slice, topic);
-  const known = page.table[state.reading];
-  const value = known.drift[index] ?? 255;
+  const drift = page.table[state.reading][index] ?? 255;
   const spread = page.table.isotropy; // of documents that are vectors
-  const even = spread?.percent[index] ?? 255;
+  const even = spread?.[index] ?? 255;
   const number = (x, digits) => (x >= 0 ? Number(x.toFixed(digits)) : null);
   const text = (at) =>
     topWords(at, topic, bare ? 8 : 5)
@@ -38,10 +37,10 @@ function topicRow(topic, bare) {
     first: text(firstSlice),
     documents: number(reading.documents[index], 0),
     share: number(reading.share[index], 4),
-    drift: value === 255 ? null : number(value * known.unit, 0),
+    drift: drift === 255 ? null : drift,
     "last drift": state.reading === "smoothed" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
     certainty: number(reading.certainty[index], 2),
-    ...(spread && { isotropy: even === 255 ? null : number((even * spread.unit) / 100, 3) }),
+    ...(spread && { isotropy: even === 255 ? null : even / 100 }),
     begun: page.labels[firstSlice] ?? "",
     ended: lastSlice < sliceCount - 1 ? (page.labels[lastSlice] ?? "") : "",
   };

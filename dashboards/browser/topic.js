@@ -56,10 +56,9 @@ function drawTopic() {
       format(messages.of, { n: top.filter((word) => !first.has(word[0])).length, all: top.length }),
       format(messages.newSince, { date: page.labels[from] }),
     ]);
-  const known = page.table[state.reading];
-  const far = known.drift[index] ?? 255;
+  const far = page.table[state.reading][index] ?? 255;
   if (slice > from && far !== 255)
-    facts.push([Math.round(far * known.unit) + "°", format(messages.lastStep, { date: page.labels[from] })]);
+    facts.push([far + "°", format(messages.lastStep, { date: page.labels[from] })]);
   const judged = !(state.reading === "filtered" && (page.warm_up[slice] || page.warm_up[slice - 1]));
   if (state.reading === "smoothed") {
     const drift = reading.drift_angle[index];

@@ -5,8 +5,6 @@ In the smoothed reading, slices that were not smoothed yet count as filtered, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,21 +15,10 @@ from vmfstream.runfile.queries import Reading
 UNKNOWN = 255
 """An angle in a column of bytes that the run file does not hold."""
 
-_STEPS = 254
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bytes:
-    """Angles as bytes: ``unit`` degrees each, 255 where unknown."""
-
-    unit: float
-    values: NDArray[np.uint8]
-
-
-def as_bytes(degrees: Doubles) -> Bytes:
-    """Round angles to half degrees, or to as fine steps as a byte has room for if some are above 127 degrees."""
-    unit = 0.5 if np.nanmax(degrees, initial=0.0) <= 0.5 * _STEPS else 180.0 / _STEPS
-    return Bytes(unit, np.where(np.isnan(degrees), UNKNOWN, np.rint(np.nan_to_num(degrees) / unit)).astype(np.uint8))
+def as_bytes(degrees: Doubles) -> NDArray[np.uint8]:
+    """Round angles to whole degrees, as pages write them: finer ones would be rounded twice."""
+    return np.where(np.isnan(degrees), UNKNOWN, np.rint(np.nan_to_num(degrees))).astype(np.uint8)
 
 
 def degrees_between(a: Doubles, b: Doubles) -> Doubles:

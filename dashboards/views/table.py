@@ -54,14 +54,12 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     topics = topics_of(rows)
     isotropy = _isotropy(rows, history, topics)
     if not np.isnan(isotropy).all():
-        percent = as_bytes(100.0 * isotropy)
-        out["isotropy"] = {"unit": percent.unit, "percent": percent.values.ravel()}
+        out["isotropy"] = as_bytes(100.0 * isotropy).ravel()
     for reading in readings_of(rows):
         own = history_of(rows, reading)
         drift = np.full((history.index.size, topics.size), np.nan)
         drift[:, np.searchsorted(topics, own.topic)] = drift_since_first(rows, own)
-        known = as_bytes(drift)
-        out[reading] = {"unit": known.unit, "drift": known.values.ravel()}
+        out[reading] = as_bytes(drift).ravel()
     return out
 
 

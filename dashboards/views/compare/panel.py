@@ -39,8 +39,7 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
     history = history_of(rows, reading_called(reading))
     sketch = sketch_of(rows, history, int(topic[0]))
     between = np.degrees(np.arccos(np.clip(sketch @ sketch.T, -1.0, 1.0)))
-    drift = as_bytes(between[np.tril_indices(history.index.size, -1)])
-    return {"data": [], "layout": {}, "unit": drift.unit, "drift": drift.values}
+    return {"data": [], "layout": {}, "drift": as_bytes(between[np.tril_indices(history.index.size, -1)])}
 
 
 def section(parts: PageParts) -> str:

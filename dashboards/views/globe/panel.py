@@ -49,14 +49,12 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
     chosen = Selection(reading="filtered" if key == "globe/filtered" else "smoothed")
     frame = GlobeView().frame(rows, chosen)
     lon, lat = lon_lat(frame.place)
-    drift = as_bytes(frame.drift)
     layout = globe_layout(_SIZE.width, "light", sight(frame))
     layout["meta"] |= {
         "topics": frame.topics.astype(np.int32),
         "lon": _whole(lon),
         "lat": _whole(lat),
-        "drift": drift.values,
-        "unit": drift.unit,
+        "drift": as_bytes(frame.drift),
     }
     return {"data": globe_styles(theme("light")), "layout": layout}
 

@@ -49,12 +49,10 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
     layout = neighbour_layout(frame, _SIZE.width, "light")
     layout["meta"] |= {
         "others": frame.others.astype(np.int16 if frame.others.max(initial=0) < 2**15 else np.int32),
-        "step": angles.unit,
-        "angles": angles.values,
+        "angles": angles,
         "at": frame.past.at.astype(np.int16),
         "date": frame.past.date.astype(np.int16),
-        "unit": past.unit,
-        "past": past.values[~np.isnan(frame.past.degrees)],
+        "past": past[~np.isnan(frame.past.degrees)],
     }
     return {"data": [], "layout": {name: layout[name] for name in _OWN}}
 
