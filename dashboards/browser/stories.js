@@ -33,10 +33,11 @@ views.stories = {
 // the stories of a topic that the page has, the largest first
 export const allStoriesOfTopic = (topic) => page.stories.rows.filter((row) => row[5] === topic);
 
-// the largest stories of a topic, by their first slice, and how many the page has of it
+// the largest stories of a topic, by their first slice, and how many it has
 export function storiesOfTopic(topic) {
   const own = allStoriesOfTopic(topic);
-  return { largest: own.slice(0, IN_TOPIC).sort((a, b) => a[3] - b[3] || a[4] - b[4]), all: own.length };
+  const largest = own.slice(0, IN_TOPIC).sort((a, b) => a[3] - b[3] || a[4] - b[4]);
+  return { largest, all: page.stories.topics[topic] };
 }
 
 // a line of a tooltip about the largest story of a topic in a slice, if there is one
@@ -69,11 +70,12 @@ function drawStories() {
   for (const button of $("#stories-scope").children)
     button.setAttribute("aria-pressed", String(button.dataset.value === storyList.scope));
   const count = chosen.length.toLocaleString("en");
+  const alive = page.stories.dates[state.slice];
   $("#stories-caption").textContent = !all
     ? messages.storiesNone
     : atDate
-      ? format(chosen.length ? captionAt(state.slice) : messages.storiesNoneAt, {
-          n: count,
+      ? format(alive ? captionAt(state.slice) : messages.storiesNoneAt, {
+          n: chosen.length < alive ? format(messages.of, { n: count, all: alive.toLocaleString("en") }) : count,
           date: page.labels[state.slice],
         })
       : format(messages.storiesOf, { n: count, all: all.toLocaleString("en") });

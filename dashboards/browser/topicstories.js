@@ -11,7 +11,8 @@ views.topicstories = { draw: drawTopicStories, cursor: drawTopicStories };
 function drawTopicStories() {
   const { largest, all } = storiesOfTopic(state.topic);
   const box = $("#topic-stories");
-  box.hidden = !all;
+  box.hidden = !largest.length;
+  if (box.hidden) return;
   box.querySelector("p").textContent = format(messages.storiesOfTopic, {
     n: largest.length,
     all: all.toLocaleString("en"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from vmfstream.dashboards.looks.escape import clean, for_html
 from vmfstream.dashboards.panels import PageParts, Panel, switch
 from vmfstream.dashboards.rows.history import History, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows
-from vmfstream.runfile.queries import StoryFrame, Times, kept, trend_word
+from vmfstream.runfile.queries import StoryFrame, StorySliceFrame, Times, kept, trend_word
 
 MOST = 400
 """Stories of a page: the largest, and the newest besides."""
@@ -41,7 +42,8 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     A story is a row of number, title, documents, positions of the slices of its first and last document, parent topic
     (-1 for none), trend, words, its representative documents as rows of title, safe address and position (-1 where that
     is not known), and what it was at positions where it had documents: position, size, topic, trend, title and words, 0
-    for a title or words as in the end. ``since`` is the first position of which that is known.
+    for a title or words as in the end. ``since`` is the first position of which that is known. ``dates`` and ``topics``
+    tell how many stories each position and each parent topic has, with those that the page leaves out.
     """
     everything = rows.stories()
     frame = _chosen(everything)
@@ -79,9 +81,12 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
             0 if title == titles[at] else title,
             0 if strongest == words[at] else strongest,
         ]
+    since = int(known.min(initial=history.index.size))
     return {
         "all": len(everything.story),
-        "since": int(known.min(initial=history.index.size)),
+        "since": since,
+        "dates": _alive(everything, then, since, history),
+        "topics": Counter(everything.topic[everything.topic >= 0].tolist()),
         "rows": [
             [
                 int(frame.story[i]),
@@ -114,6 +119,17 @@ def _chosen(frame: StoryFrame) -> StoryFrame:
     newest = np.arange(NEWEST)
     others = largest[~np.isin(largest, newest)][: MOST - NEWEST]
     return kept(frame, largest[np.isin(largest, np.concatenate([newest, others]))])
+
+
+def _alive(frame: StoryFrame, then: StorySliceFrame, since: int, history: History) -> list[int]:
+    """Return how many stories there are at each position, from ``since`` on without those that were none yet."""
+    first, last = _positions(frame.first_slice, history), _positions(frame.last_slice, history)
+    told: dict[int, int] = {}
+    for story, at in zip(then.story.tolist(), _positions(then.slice, history).tolist(), strict=True):
+        told.setdefault(story, at)
+    newest = history.index.size - 1
+    known = np.array([told.get(story, newest) for story in frame.story.tolist()], np.int64)
+    return [int(((first <= at) & (at <= last) & ((at < since) | (known <= at))).sum()) for at in range(newest + 1)]
 
 
 def _positions(slices: Ints, history: History) -> Ints:

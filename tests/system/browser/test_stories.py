@@ -11,6 +11,7 @@ import pytest
 from tests.system.browser.driving import click, js, opened, press, until
 from tests.unit.dashboards.fakes import gazette, with_past, with_stories
 from vmfstream.dashboards.export import build_page
+from vmfstream.dashboards.views.stories import panel
 
 pytestmark = pytest.mark.browser
 
@@ -40,6 +41,19 @@ def test_stories_follow_the_date(page: Any) -> None:
     click(page, "#stories-more")
     assert count(page) == 28
     assert js(page, "return document.querySelector('#stories-more').hidden") is True
+
+
+def test_stories_that_the_page_leaves_out_are_counted(
+    chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel, "MOST", 12)
+    monkeypatch.setattr(panel, "NEWEST", 6)
+    path = tmp_path / "few.html"
+    stories = [(k, 100 - k, 0, 5, f"Title {k}") for k in range(15)]
+    path.write_text(build_page(with_stories(gazette(slices=6, topics=3), *stories))[0], encoding="utf-8")
+    page = opened(chromium, path.as_uri() + "#t=1&tab=stories", "document.querySelector('#stories li')")
+    assert ": 12 of 15, the largest first" in js(page, "return document.querySelector('#stories-caption').textContent")
+    assert "8 of 15, the largest," in js(page, "return document.querySelector('#topic-stories p').textContent")
 
 
 def test_stories_are_shown_as_they_were_at_the_date(chromium: Any, tmp_path: Path) -> None:

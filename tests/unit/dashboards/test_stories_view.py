@@ -40,6 +40,7 @@ def test_what_a_story_was_is_told_where_it_is_known() -> None:
     assert one[-1] == [[2, 3, 1, "rising", "Early", words], [4, 9, 1, "rising", 0, words]]
     assert two[-1] == [[4, 7, 1, "rising", 0, ["early2", "a2"]]]
     assert found["since"] == 2
+    assert found["dates"] == [1, 1, 1, 1, 2, 0]
     assert columns(rows, history_of(rows, "smoothed"))["since"] == 6  # a run file of before
 
 
@@ -67,7 +68,13 @@ def test_documents_have_the_slice_in_which_they_came() -> None:
 
 def test_runs_without_stories_have_an_empty_list() -> None:
     rows = gazette(slices=4, topics=3)
-    assert columns(rows, history_of(rows, "smoothed")) == {"all": 0, "since": 4, "rows": []}
+    assert columns(rows, history_of(rows, "smoothed")) == {
+        "all": 0,
+        "since": 4,
+        "dates": [0, 0, 0, 0],
+        "topics": {},
+        "rows": [],
+    }
 
 
 def test_a_page_has_the_newest_and_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,6 +84,8 @@ def test_a_page_has_the_newest_and_the_largest(monkeypatch: pytest.MonkeyPatch) 
     rows = with_stories(gazette(slices=9, topics=3), *((k, size, k, k, f"t{k}") for k, size in enumerate(sizes)))
     found = columns(rows, history_of(rows, "smoothed"))
     assert found["all"] == 8
+    assert found["dates"] == [1] * 8 + [0]
+    assert found["topics"] == {1: 8}
     assert [row[2] for row in found["rows"]] == [60, 50, 40, 4, 3]
 
 
