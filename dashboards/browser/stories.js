@@ -4,7 +4,7 @@ import { isActive, messages, nearestActive, page, sliceCount, topicName } from "
 import { keepsDocuments, showDocumentList } from "./documentlist.js";
 import { $, createElement } from "./dom.js";
 import { format } from "./format.js";
-import { state, views } from "./state.js";
+import { isLive, state, views } from "./state.js";
 import { colourSwatch } from "./tooltip.js";
 
 const AT_ONCE = 20;
@@ -122,13 +122,15 @@ function storyItem([story, title, size, first, last, topic, trend, words, docume
   );
   summary.append(createElement("span", words.join(" "), "muted about"), meta);
   box.append(summary, list);
-  if (keepsDocuments()) box.append(storyListed(story));
+  const kept = page.stories.rows.find((row) => row[0] === story);
+  // a page that was exported lists documents with the story that goes on
+  if (keepsDocuments() && (isLive || kept[6] !== "merged")) box.append(storyListed(story, kept[2]));
   item.append(box, storyParent(topic, last));
   return item;
 }
 
-function storyListed(story) {
-  const size = page.stories.rows.find((row) => row[0] === story)[2]; // all of them are listed, whatever the date
+// all documents are listed, whatever the date
+function storyListed(story, size) {
   const holder = createElement("div", undefined, "listed");
   const button = createElement("button", messages.listStory, "quiet");
   const show = () => showDocumentList(holder, { slice: null, topic: null, story, size });

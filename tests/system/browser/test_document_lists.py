@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.system.browser.conftest import closed
@@ -108,6 +110,24 @@ def test_a_story_opens_its_documents(exported: Any) -> None:
     click(exported, "#stories .listed button")
     assert until(exported, "document.querySelectorAll('#stories .listed li').length >= 10")
     assert "are in this file" in js(exported, "return document.querySelector('#stories .listed p').textContent")
+
+
+def test_documents_of_a_story_that_became_part_of_another_are_listed_there(
+    chromium: Any, run_file: Path, tmp_path: Path
+) -> None:
+    copy, page = tmp_path / "run.duckdb", tmp_path / "page.html"
+    shutil.copy(run_file, copy)
+    with duckdb.connect(copy) as connection:
+        merged = "select slice, epoch, 'merged', story, size, 1 - story, 9.0 from story_event where story = 1 limit 1"
+        connection.execute(f"insert into story_event {merged}")
+    page.write_text(build_page(Reader(copy))[0], encoding="utf-8")
+    shown = opened(chromium, f"{page.as_uri()}#tab=stories", "document.querySelector('#stories .listed button')")
+    found = "return [...document.querySelectorAll('#stories > li')].map(l => [l.querySelector('.trend').className, %s])"
+    assert dict(js(shown, found % "Boolean(l.querySelector('.listed'))")) == {
+        "trend merged": False,
+        "trend steady": True,
+    }
+    assert chromium.get_log("browser") == []
 
 
 def test_the_server_has_all_by_pages(served: Any) -> None:
