@@ -65,7 +65,8 @@ class OwnTokeniser(Tokeniser):
         for word in words:
             if not isinstance(word, str):
                 raise InputError(
-                    f"the tokeniser returned a {type(word).__name__}, expected words; the text begins {text[:60]!r}"
+                    f"the tokeniser returned {type(word).__name__} as a word, expected str; "
+                    f"the text begins {text[:60]!r}"
                 )
         return [word for word in words if 0 < len(word) <= LONGEST]
 

@@ -133,7 +133,7 @@ def broken(text: str) -> list[str]:
     ("cut", "says"),
     [
         (broken, "the tokeniser failed with IndexError: .*; the text begins 'sea'"),
-        (lambda text: [text, 3], "the tokeniser returned a int, expected words; the text begins 'sea'"),
+        (lambda text: [text, 3], "the tokeniser returned int as a word, expected str; the text begins 'sea'"),
         (lambda text: None, "the tokeniser failed with TypeError"),
         (str, "the tokeniser returned one str, expected a list of words; the text begins 'sea'"),
         (str.encode, "the tokeniser returned one bytes, expected a list of words; the text begins 'sea'"),
