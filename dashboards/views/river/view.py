@@ -20,7 +20,7 @@ from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
 from vmfstream.dashboards.views.river.labels import BandLabel, place_labels
 
-TOP, BOTTOM = 26, 30
+TOP, BOTTOM = 36, 30
 
 _STOPS = 24
 _NEUTRAL = 2  # paleness of slices that get no judgement

@@ -282,6 +282,14 @@ def test_back_undoes_a_change_of_topic(visit: Open) -> None:
     assert topic(page) == "topic 4"
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_flag_of_the_date_covers_no_note(visit: Open, width: int) -> None:
+    page = visit("years", "#t=4&d=1989&r=filtered", width=width)
+    note = "[...document.querySelectorAll('#river .annotation-text')].find(t => t.textContent.includes('warm-up'))"
+    flag = "document.querySelector('#river .cursor b')"
+    assert js(page, f"return {flag}.getBoundingClientRect().bottom <= {note}.getBoundingClientRect().top")
+
+
 def test_readings_and_measures_switch(visit: Open) -> None:
     page = visit("years", "#t=4&d=1988")
     facts = js(page, "return document.querySelector('#facts').innerText")
