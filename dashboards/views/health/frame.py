@@ -148,7 +148,7 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Doubles]]:
         (_Kind("surprise", "high", False, _signed), (median - predicted) / spread),
         (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.oov_rate, epochs.n, True)),
         (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
-        (_Kind("coherence", "low", False, lambda v: f"{v:.2f}"), _of_topics(rows, history, "npmi")),
+        (_Kind("coherence", "low", False, _coherence), _of_topics(rows, history, "npmi")),
         (_Kind("diversity", "low", True, phrases.percent), _of_topics(rows, history, "diversity")),
         *_isotropy(rows, history),
         (_Kind("alarms", "high", True, count), alarms),
@@ -231,6 +231,10 @@ def _last(epochs: EpochFrame, history: History, values: Doubles) -> Doubles:
 
 def _count(value: float) -> str:
     return f"{value:,.0f}"
+
+
+def _coherence(value: float) -> str:
+    return "0.00" if abs(value) < 0.005 else f"{value:.2f}".replace("-", "−")
 
 
 def _signed(value: float) -> str:

@@ -232,6 +232,8 @@ def test_what_the_run_file_does_not_know_is_named() -> None:
 def test_coherence_that_falls_is_unusual() -> None:
     assert row(replace(run(), npmi=0.05), "Coherence").unusual.tolist() == [False] * (SLICES - 1) + [True]
     assert row(run(), "Coherence").shown[-1] == "0.20"
+    assert row(replace(run(), npmi=-0.05), "Coherence").shown[-1] == "−0.05"
+    assert row(replace(run(), npmi=-0.004), "Coherence").shown[-1] == "0.00"
     assert row(run(), "Different").usually == "90 %"
 
 
