@@ -9,6 +9,7 @@ import numpy as np
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_plotly
+from vmfstream.dashboards.looks.textwidth import em_width
 from vmfstream.dashboards.looks.theme import Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of
 from vmfstream.dashboards.rows.history import History, history_of
@@ -92,7 +93,7 @@ def blank(size: Size, name: ThemeName) -> dict[str, Any]:
     colours = theme(name)
     meta: dict[str, Any] = {
         "view": "compare",
-        "letters": 13 if phone else 22,
+        "letters": min(13, int(text * unit / 7.5)) if phone else 22,
         "down": np.round(_DOWN, 4).tolist(),
         "text": [round(text * unit, 1), round((100 - text) * unit, 1)],
         "bar": [round((text + gap + bar) * unit, 1), round((100 - text - gap - bar) * unit, 1)],
@@ -190,8 +191,13 @@ def filled(figure: dict[str, Any], frame: CompareFrame, name: ThemeName) -> dict
     weights["marker"] = weights["marker"] | {"color": fills}
     words |= texts
     words["textfont"] = words["textfont"] | {"color": tones, "weight": heavy}
-    for note, text in zip(figure["layout"]["annotations"], _headings(frame), strict=True):
+    notes = figure["layout"]["annotations"]
+    for note, text in zip(notes, _headings(frame), strict=True):
         note["text"] = for_plotly(text)
+    room = meta["bar"][0]  # of the names of both sides
+    longest = max(em_width(side.label, bold=True) for side in sides)
+    for note in (notes[0], notes[2]):
+        note["font"] = note["font"] | {"size": min(note["font"]["size"], room / longest if longest else room)}
     return figure
 
 

@@ -77,7 +77,7 @@ def heatmap(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
         "rows": [frame.words[w] for w in found],
     }
     layout = words_layout(frame, size, name, -0.5, slices - 0.5, height, meta, [rail_y + 15 / row, -0.5])
-    marked = ticks(frame.labels, wide, 46.0)
+    marked = ticks(frame.labels, wide * (slices - 1) / slices, 46.0)  # between the middles of the outer cells
     layout["xaxis"] |= {"tickvals": [i for i, _ in marked], "ticktext": [for_plotly(text) for _, text in marked]}
     layout["margin"] |= {"l": left, "r": 8}
     layout["yaxis"] |= {

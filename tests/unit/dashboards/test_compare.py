@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from tests.unit.dashboards.fakes import gazette
+from vmfstream.dashboards.looks.textwidth import em_width
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.compare.panel import PANEL
 from vmfstream.dashboards.views.compare.view import WORDS, CompareFrame, CompareView, Side, blank
 
-WIDE, PHONE = Size(800, 0), Size(362, 0)
+WIDE, PHONE, NARROW = Size(800, 0), Size(362, 0), Size(255, 0)
 
 
 def drawn(frame: CompareFrame, size: Size = WIDE) -> Any:
@@ -120,9 +121,18 @@ def test_topics_keep_their_colours_and_nothing_is_new() -> None:
 
 def test_long_words_are_cut_so_that_they_fit() -> None:
     side = Side(1, "1999", ("a" * 60,), (1.0,))
-    for size, letters in ((WIDE, 22), (PHONE, 13)):
+    for size, letters in ((WIDE, 22), (PHONE, 13), (NARROW, 9)):
         words = traces(drawn(CompareFrame(side, side, 0.0), size))["words"]
         assert words.text[0] == "a" * (letters - 1) + "…"
+
+
+def test_long_names_of_dates_fit_beside_the_bars() -> None:
+    then, now = (Side(1, name, ("svm",), (1.0,)) for name in ("10,001 to 10,500", "11,001 to 11,500"))
+    figure = drawn(CompareFrame(then, now, 50.0), NARROW)
+    left, _, right = figure.layout.annotations
+    for note, room in ((left, left.x), (right, NARROW.width - right.x)):
+        assert em_width(note.text, bold=True) * note.font.size <= room + 0.1
+    assert drawn(frame()).layout.annotations[0].font.size == 14
 
 
 def test_the_angles_of_a_page_are_those_of_the_view() -> None:

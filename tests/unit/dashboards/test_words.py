@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,15 @@ def test_strips_are_a_staircase_of_the_words_that_were_strong() -> None:
     weight = frame.weight[:, found] ** 2
     middle = (weight * np.arange(30)[:, None]).sum(axis=0) / weight.sum(axis=0)
     assert (np.diff(middle) >= 0).all()
+
+
+def test_long_names_of_few_dates_stand_apart() -> None:
+    view = WordsView()
+    frame = view.frame(gazette(slices=3, topics=3), Selection(topic=1, form="heatmap"))
+    named = replace(frame, labels=("10,001 to 10,500", "10,501 to 11,000", "11,001 to 11,500"))
+    axis = view.figure(named, PHONE, "light").layout.xaxis
+    assert axis.ticktext == ("10,001 to 10,500", "11,001 to 11,500")
+    assert axis.tickvals == (0, 2)
 
 
 def test_blank_is_only_where_a_word_is_not_stored() -> None:
