@@ -55,7 +55,8 @@ def chosen(
     Raises
     ------
     InputError
-        If the run file keeps no documents, none got the topic or the story, there is no such slice, or a date is none.
+        If the run file keeps no documents, none got the topic or the story, there is no such slice, a date is none, or
+        the earliest is after the latest.
     """
     reader = Reader(run_file)
     if reader.meta().get("documents", "none") == "none":
@@ -70,6 +71,9 @@ def chosen(
         (None if since is None else moment_of("--since", since)),
         (None if until is None else moment_of("--until", until, ends=True)),
     )
+    begins, ends = moments
+    if begins is not None and ends is not None and begins >= ends:
+        raise InputError(f"--since: expected a date that is not after --until, got {since} and {until}")
     return reader, DocumentChoice(topic, story, index, *moments, search, reading, parts=parts)
 
 

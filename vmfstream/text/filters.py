@@ -123,7 +123,8 @@ def chosen_stop_words(text: str) -> tuple[str, list[str]]:
     """
     names: list[str] = []
     words: list[str] = []
-    for one in (part.strip() for part in text.split(",")):
+    given = [part.strip() for part in text.split(",")]
+    for one in given:
         if one == NO_STOP_WORDS:
             continue
         if is_language(one):
@@ -135,6 +136,10 @@ def chosen_stop_words(text: str) -> tuple[str, list[str]]:
         words += _words_of_file(path)
     if AUTO in names and len(names) > 1:
         raise InputError(f"stop words: {AUTO} stands for every language, and goes with files of words only")
+    if NO_STOP_WORDS in given and names:
+        raise InputError(
+            f"stop words: {NO_STOP_WORDS} leaves none out, and goes with files of words only, got {text!r}"
+        )
     return ",".join(dict.fromkeys(names)) or NO_STOP_WORDS, words
 
 

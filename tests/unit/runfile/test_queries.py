@@ -135,6 +135,8 @@ def test_epochs(reader: Reader) -> None:
     assert (frame.n[0], frame.rejected[0], frame.late[0], frame.empty[0]) == (100, 1, 2, 3)
     np.testing.assert_array_equal(frame.prequential, [12.5, np.nan, 12.5])
     np.testing.assert_array_equal(frame.oov_rate, [0.25] * 3)
+    # the last of a finished replay took five times as long as the others, which was told as unusual
+    assert np.isnan(frame.seconds).tolist() == [False, False, True]
 
 
 def test_rejected_messages(reader: Reader) -> None:

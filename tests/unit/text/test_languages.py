@@ -77,6 +77,9 @@ def test_what_is_no_list_is_refused(tmp_path: Path) -> None:
             InputError, match=r"stop words: expected arabic, .*, vietnamese, auto, none or a file of words, got"
         ):
             chosen_stop_words(text)
+    for text in ("english,none", "none, german"):
+        with pytest.raises(InputError, match="none leaves none out, and goes with files of words only"):
+            chosen_stop_words(text)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="cannot be read as UTF-8 text"):
         chosen_stop_words(str(tmp_path / "bytes"))

@@ -77,7 +77,10 @@ class OpenSliceCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochFrame:
-    """Epochs by number; ``oov_rate`` and ``prequential`` are NaN and ``lag`` is -1 where unknown."""
+    """Epochs by number; ``oov_rate`` and ``prequential`` are NaN and ``lag`` is -1 where unknown.
+
+    ``seconds`` are NaN where the stream ended: they would include what is done then.
+    """
 
     epoch: Ints
     slice: Ints
@@ -140,7 +143,8 @@ class ProgressQueries(RunFileQueries):
 
     def epochs(self) -> EpochFrame:
         """Return the epochs."""
-        return self._frame(EpochFrame, "from epoch order by epoch")
+        usual = "select * replace (case when finished then 'nan' else seconds end as seconds) from epoch"
+        return self._frame(EpochFrame, f"from ({usual}) order by epoch")
 
     def counts(self) -> MessageCounts:
         """Return how many documents were learnt, how many of them late, and how many messages were rejected."""
