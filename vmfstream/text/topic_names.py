@@ -50,7 +50,7 @@ def topic_names(
     >>> topic_names([[("court", 0.6), ("judge", 0.5), ("supreme", 0.3)]], [[]], {"supreme court": 9.0})
     [['supreme court', 'judge']]
     """
-    in_all = _totals([pairs[:_WORDS] for pairs in words])
+    in_all = _totals([strongest[:_WORDS] for strongest in words])
     of_phrases = _totals(phrases)
     named = []
     for own, found in zip(words, phrases, strict=True):
