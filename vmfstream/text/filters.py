@@ -17,8 +17,15 @@ from pathlib import Path
 
 from vmfstream.errors import InputError, MissingExtra
 
-NEWS_WORDS = frozenset({"bill", "cry", "fire", "interest", "mill", "system"})
-"""Words of the list of Glasgow that news are about: they are no stop words of ``english``."""
+NEWS_WORDS: Mapping[str, frozenset[str]] = {
+    "english": frozenset({"bill", "cry", "fire", "interest", "mill", "system"}),
+    "french": frozenset({"droite", "force", "parole", "état"}),
+    "italian": frozenset({"gente", "lavoro", "persone", "stati"}),
+    "portuguese": frozenset({"direita", "estado", "povo", "trabalho"}),
+    "russian": frozenset({"жизнь", "мира", "человек"}),
+    "spanish": frozenset({"empleo", "estado", "fuerza", "trabajo", "verdad"}),
+}
+"""Words of lists that news are about, by language: they are no stop words."""
 
 AUTO = "auto"
 """What stands for the lists of the languages that documents are written in, see `vmfstream.text.languages`."""
@@ -39,11 +46,11 @@ def _scikit_learn() -> Sequence[str]:
 
 @cache
 def _english() -> Sequence[str]:
-    return tuple(word for word in _scikit_learn() if word not in NEWS_WORDS)
+    return tuple(word for word in _scikit_learn() if word not in NEWS_WORDS["english"])
 
 
 STOP_WORDS: Mapping[str, Callable[[], Iterable[str]]] = {"english": _english, "scikit-learn": _scikit_learn}
-"""Own lists of stop words by name; a list is loaded when it is asked for. ``scikit-learn`` holds `NEWS_WORDS` too."""
+"""Own lists of stop words by name; a list is loaded when it is asked for. ``scikit-learn`` is the whole list."""
 
 
 def languages() -> list[str]:
@@ -102,8 +109,7 @@ def _listed(language: str) -> Iterable[str]:
         return STOP_WORDS[language]()
     from stop_words import get_stop_words
 
-    found: list[str] = get_stop_words(language)
-    return found
+    return [word for word in get_stop_words(language) if word not in NEWS_WORDS.get(language, ())]
 
 
 def chosen_stop_words(text: str) -> tuple[str, list[str]]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stop_words import get_stop_words
 
 from vmfstream.cli.options import StopWords
 from vmfstream.engine.run import RunSettings, agree
@@ -20,7 +21,7 @@ from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Document
 from vmfstream.text import languages as languages_module
 from vmfstream.text.encoders import TextEncoder
-from vmfstream.text.filters import chosen_stop_words, languages, stop_words_of
+from vmfstream.text.filters import NEWS_WORDS, chosen_stop_words, languages, stop_words_of
 from vmfstream.text.languages import LanguageTokeniser, language_of
 from vmfstream.text.own_tokeniser import OwnTokeniser, name_of, tokeniser_at
 from vmfstream.text.tokeniser import Tokeniser
@@ -48,6 +49,13 @@ def test_words_of_languages(language: str, word: str) -> None:
     assert word in stop_words_of(language)
     assert word in stop_words_of(f"english, {language}")
     assert word not in stop_words_of("english")
+
+
+def test_words_that_news_are_about_stay() -> None:
+    """The lists of the package held *état*, *estado* and *trabajo*."""
+    for language in set(NEWS_WORDS) - {"english"}:
+        assert NEWS_WORDS[language] <= set(get_stop_words(language))
+        assert not NEWS_WORDS[language] & set(stop_words_of(language))
 
 
 def test_several_at_once_and_own_words() -> None:
