@@ -149,6 +149,7 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Doubles]]:
         (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.oov_rate, epochs.n, True)),
         (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
         (_Kind("coherence", "low", False, _coherence), _of_topics(rows, history, "npmi")),
+        (_Kind("coherenceCv", "low", True, _coherence), _of_topics(rows, history, "c_v")),
         (_Kind("diversity", "low", True, phrases.percent), _of_topics(rows, history, "diversity")),
         *_isotropy(rows, history),
         (_Kind("alarms", "high", True, count), alarms),

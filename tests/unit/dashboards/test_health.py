@@ -129,7 +129,8 @@ def test_a_calm_run_has_nothing_unusual() -> None:
         "Misfit of new documents",
         "Words outside the vocabulary",
         "Topics, active and dormant",
-        "Coherence of words",
+        "Coherence of words, NPMI",
+        "Coherence of words, C_v",
         "Different words of topics",
         "Drift alarms",
         "Rejected and late",
@@ -226,7 +227,7 @@ def test_the_verdict_tells_of_topics_that_were_taken_over() -> None:
 def test_what_the_run_file_does_not_know_is_named() -> None:
     frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
     assert frame.missing == ("Words outside the vocabulary", "Messages waiting")
-    assert len(frame.rows) == 8
+    assert len(frame.rows) == 9
 
 
 def test_coherence_that_falls_is_unusual() -> None:
@@ -234,6 +235,7 @@ def test_coherence_that_falls_is_unusual() -> None:
     assert row(run(), "Coherence").shown[-1] == "0.20"
     assert row(replace(run(), npmi=-0.05), "Coherence").shown[-1] == "−0.05"
     assert row(replace(run(), npmi=-0.004), "Coherence").shown[-1] == "0.00"
+    assert row(run(), "Coherence of words, C_v").shown[0] == "0.51"
     assert row(run(), "Different").usually == "90 %"
 
 
@@ -248,7 +250,7 @@ def test_isotropy_is_there_for_vectors_only() -> None:
 
 
 def test_run_files_of_before_know_no_coherence() -> None:
-    assert {"Coherence of words", "Different words of topics"} <= set(health(gazette(slices=20, topics=3)).missing)
+    assert {"Coherence of words, NPMI", "Coherence of words, C_v", "Different words of topics"} <= set(health(gazette(slices=20, topics=3)).missing)
 
 
 def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
@@ -267,7 +269,7 @@ def test_odd_values_are_red_dots_and_have_a_mark() -> None:
     assert "! 400" in {note.text for note in figure.layout.annotations}
     assert "usual 1,000" in {note.text for note in figure.layout.annotations}
     values = next(t for t in figure.data if t.name == "values")
-    assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 10) | np.isnan(values.y)).all()
+    assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 11) | np.isnan(values.y)).all()
     reported = columns(rows, history_of(rows, "filtered"))
     assert reported["rows"][0] == {
         "name": "Documents",
