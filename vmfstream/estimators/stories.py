@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -21,6 +22,11 @@ from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whol
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
 from vmfstream.stories.settings import AUTO, COMPONENTS, StorySettings
 from vmfstream.stories.window import Window
+
+_MANY = 200
+"""Documents from which on one story that has more than `_MOST_OF_ONE` of them is told."""
+
+_MOST_OF_ONE = 0.4
 
 
 class StoryMixture(SphereEstimator, Clusterer):
@@ -160,17 +166,31 @@ class StoryMixture(SphereEstimator, Clusterer):
     ) -> StoryMixture:
         """Forget everything and learn the rows of ``X``, (N, D), in their order.
 
-        Arguments and errors as in `partial_fit`. After an error the earlier fit is still there.
+        Arguments and errors as in `partial_fit`. After an error the earlier fit is still there. Warns where one story
+        has two fifths of many sparse rows, as it has where stop words were kept.
         """
         learnt = {name: getattr(self, name) for name in ("_mixture", "_features", "_window") if hasattr(self, name)}
         for name in learnt:
             delattr(self, name)
         try:
-            return self.partial_fit(X, sample_weight=sample_weight, times=times, vectors=vectors)
+            self.partial_fit(X, sample_weight=sample_weight, times=times, vectors=vectors)
         except ValueError:
             for name, value in learnt.items():
                 setattr(self, name, value)
             raise
+        if issparse(X):
+            self._warn_of_one_story()
+        return self
+
+    def _warn_of_one_story(self) -> None:
+        sizes = np.bincount(self.labels_[self.labels_ >= 0])
+        documents, largest = int(sizes.sum()), int(sizes.max(initial=0))
+        if documents >= _MANY and largest > _MOST_OF_ONE * documents:
+            warnings.warn(
+                f"StoryMixture: {largest:,} of {documents:,} documents are in one story; of texts leave out words that "
+                'most documents have: TfidfVectorizer(stop_words="english")',
+                stacklevel=3,
+            )
 
     def partial_fit(
         self,

@@ -250,7 +250,9 @@ def test_isotropy_is_there_for_vectors_only() -> None:
 
 
 def test_run_files_of_before_know_no_coherence() -> None:
-    assert {"Coherence of words, NPMI", "Coherence of words, C_v", "Different words of topics"} <= set(health(gazette(slices=20, topics=3)).missing)
+    assert {"Coherence of words, NPMI", "Coherence of words, C_v", "Different words of topics"} <= set(
+        health(gazette(slices=20, topics=3)).missing
+    )
 
 
 def test_empty_slices_are_gaps_of_what_needs_documents() -> None:

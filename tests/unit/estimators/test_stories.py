@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from river import checks, feature_extraction
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -139,6 +140,19 @@ def test_fit_forgets_and_a_failed_fit_does_not() -> None:
         model.fit(x, times=[1.0])
     assert pickle.dumps(model) == before
     assert model.fit(x).next_id_ == model.labels_.max() + 1
+
+
+def test_one_story_of_most_documents_is_told() -> None:
+    """With stop words half of real texts were one story, without a word."""
+    rng = np.random.default_rng(0)
+    own = random_array((300, 2_000), density=0.002, format="csr", rng=rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        StoryMixture().fit(own)
+        StoryMixture().fit(own[:190] + csr_array(np.eye(2_000)[:1].repeat(190, axis=0)))
+        StoryMixture().partial_fit(own + csr_array(np.eye(2_000)[:1].repeat(300, axis=0)))
+    with pytest.warns(UserWarning, match=r"300 of 300 documents are in one story; of texts leave out words"):
+        StoryMixture().fit(own + csr_array(np.eye(2_000)[:1].repeat(300, axis=0)))
 
 
 @pytest.mark.parametrize(
