@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -158,6 +159,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Check a matrix as scikit-learn does; of rows in parts only the number of columns is looked at."""
         if not isinstance(X, ChunkedMatrix):
             check_sparse("X", X)
+            _refuse_texts(X)
             return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **wanted)
         if reset:
             self.n_features_in_ = X.shape[1]
@@ -398,6 +400,16 @@ def occupied_first(labels: NDArray[np.integer], k: int) -> NDArray[np.int64]:
     """Return the numbers of ``k`` components, those that have a label first: then ``labels`` (N,) have no gaps."""
     rows = np.bincount(labels[labels >= 0], minlength=k)
     return np.argsort(rows == 0, kind="stable")
+
+
+def _refuse_texts(X: Any) -> None:
+    """Raise ValueError for texts in place of rows."""
+    one_by_one = isinstance(X, Sequence) or (getattr(X, "ndim", 0) == 1 and not issparse(X))
+    if one_by_one and isinstance(next(iter(X), None), str):
+        raise ValueError(
+            "X: expected rows of numbers, got texts; make rows of them, as scikit-learn's "
+            'TfidfVectorizer(stop_words="english").fit_transform(texts) does, or give them to a TopicTracker'
+        )
 
 
 def components_by_rows(columns: NDArray[Any], k: int) -> NDArray[Any]:

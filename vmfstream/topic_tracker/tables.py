@@ -198,6 +198,7 @@ def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) ->
         if not isinstance(row, Mapping) or not all(name in row for name in needed):
             found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
             texts = "; texts are given with times=, one for each or one for all" if isinstance(row, str) else ""
+            texts += "; with slices=100, or another number of documents, they need none" if texts else ""
             raise InputError(
                 f"document {i}: expected a mapping with {' and '.join(needed)}, found {found or 'nothing'}{texts}"
             )

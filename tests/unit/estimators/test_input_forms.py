@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
@@ -120,6 +121,13 @@ def test_slices_of_another_precision_are_appended(inference: str, tmp_path: Path
             model = TemporalVMFMixture(**want.get_params()).fit(given[fitted]).partial_fit(x)
             assert model.labels_.tolist() == want.labels_.tolist(), (fitted, form)
             assert_allclose(model.means_, want.means_, atol=1e-4, err_msg=f"{fitted}, {form}")
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "DirichletVMFAdmixture"])
+def test_texts_are_no_rows(name: str) -> None:
+    for texts in (["a ship", "a cat"], np.array(["a ship", "a cat"]), pd.Series(["a ship", "a cat"]), "a ship"):
+        with pytest.raises(ValueError, match="X: expected rows of numbers, got texts; make rows of them"):
+            ESTIMATORS[name]().fit(texts)
 
 
 def test_dense_rows_may_follow_sparse_ones_but_not_the_reverse(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_former_names_are_not_listed() -> None:
 def test_no_documents_are_learnt_from_an_empty_list() -> None:
     tracker = TopicTracker(topics=3).learn([])
     assert repr(tracker).startswith("TopicTracker(topics=3, slices='year'): 0 documents")
-    with pytest.raises(InputError, match=r"document 0: .* found str; texts are given with times=, one for each"):
+    with pytest.raises(InputError, match=r"document 0: .* found str; texts are given with times=, .* slices=100"):
         tracker.learn(["a text"])
 
 
