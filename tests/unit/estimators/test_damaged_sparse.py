@@ -130,6 +130,7 @@ def test_no_estimator_is_left_out() -> None:
     assert fitted - {one.__name__ for one in DISTRIBUTIONS} - {"TopicTracker"} == set(ESTIMATORS)
 
 
+@pytest.mark.filterwarnings("ignore:.* are in one story")
 @pytest.mark.parametrize("name", ["VMFMixture", "OnlineVMFMixture", "StoryMixture", "TemporalVMFMixture"])
 def test_predict_and_partial_fit_refuse_them(name: str) -> None:
     model = ESTIMATORS[name]().fit(rows(300))
