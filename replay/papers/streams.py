@@ -86,13 +86,14 @@ class LabelledStream(NamedTuple):
     scored: NDArray[np.bool_]
 
 
-def read_stream(name: str, order: int = 0) -> LabelledStream:
+def read_stream(name: str, order: int = 0, stop_words: str | None = None) -> LabelledStream:
     """Read a stream: tf-idf rows under the document frequencies so far.
 
     Parameters
     ----------
     name : a name of `STREAMS`
     order : 0 for the order of the stream, else the seed of a permutation.
+    stop_words : those that are left out, as a run names them.
 
     Raises
     ------
@@ -102,6 +103,7 @@ def read_stream(name: str, order: int = 0) -> LabelledStream:
     import duckdb
 
     from vmfstream.stories.weights import RunningTfidf
+    from vmfstream.text.filters import stop_words_of
     from vmfstream.text.tokeniser import Tokeniser
     from vmfstream.text.word_table import WordTable
 
@@ -114,7 +116,9 @@ def read_stream(name: str, order: int = 0) -> LabelledStream:
     if order:
         rows = [rows[i] for i in np.random.default_rng(order).permutation(len(rows))]
     texts = [row[0] if origin.hashtags else re.sub(r"#\S+", " ", row[0]) for row in rows]
-    counts = Tokeniser().count(texts, table := WordTable(1 << 20))
+    tokeniser, table = Tokeniser(), WordTable(1 << 20)
+    tokeniser.runs(list(stop_words_of(stop_words)), table)  # the first words of the table are left out
+    counts = tokeniser.count(texts, table, len(table))
     shape = (len(texts), len(table))
     x = RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
     y = np.unique([row[1] for row in rows], return_inverse=True)[1]

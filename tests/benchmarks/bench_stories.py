@@ -17,11 +17,11 @@ by NMI, that is, with labels. Labels are those on arrival. Prints one JSON line 
 Orders: 0 is the order of the stream; for ``news``, which has no time, others are permutations.
 
     python tests/benchmarks/bench_stories.py [--streams news_t news ...] [--orders 0 1 2]
-        [--set NAME=VALUE ...] [--speed] [--memory 5000000]
+        [--set NAME=VALUE ...] [--stop-words english] [--speed] [--memory 5000000]
 
 ``--speed`` measures documents per processor second on planted streams instead, for 100 to 100,000 living stories.
 ``--memory`` measures the memory after each million of so many planted documents, whose stories come and go.
-``--set`` gives parameters of ``StoryMixture`` other than the defaults.
+``--set`` gives parameters of ``StoryMixture`` other than the defaults; ``--stop-words`` leaves words out as a run does.
 """
 
 from __future__ import annotations
@@ -174,6 +174,7 @@ def main() -> None:
     arguments.add_argument("--streams", nargs="+", choices=[*STREAMS, *HELD_OUT], default=list(STREAMS))
     arguments.add_argument("--orders", type=int, nargs="+", default=[0, 1, 2])
     arguments.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
+    arguments.add_argument("--stop-words", metavar="LANGUAGE", help="of the words that are left out; none by default")
     arguments.add_argument("--speed", action="store_true")
     arguments.add_argument("--memory", type=int, metavar="DOCUMENTS")
     arguments.add_argument("--living", type=int, nargs="+", default=list(LIVING))
@@ -190,7 +191,7 @@ def main() -> None:
         for order in asked.orders:
             if order and name != "news":
                 continue  # its order is its time
-            stream = held_out(name) if name in HELD_OUT else read_stream(name, order)
+            stream = held_out(name) if name in HELD_OUT else read_stream(name, order, asked.stop_words)
             for method, run in (("StoryMixture", lambda s: fit_stories(s, **parameters)), ("single pass", single_pass)):
                 began = time.process_time()
                 found, how = run(stream)
