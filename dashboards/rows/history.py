@@ -16,7 +16,7 @@ from vmfstream.dashboards.looks.phrases import STEP, period, unlabelled
 from vmfstream.dashboards.rows.run_rows import RunRows, at_once, once, readings_of, slices_per_date
 from vmfstream.dashboards.rows.word_order import WordPairs, word_pairs
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import NameFrame, Reading, SliceFrame, kept
+from vmfstream.runfile.queries import NameFrame, Reading, SliceFrame, kept, label_of
 
 Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -226,13 +226,13 @@ def slice_called(history: History, label: str | int | None) -> int | None:
     InputError
         If there is no such slice.
     """
-    if label is None:
+    called = label_of(label)
+    if called is None:
         return None
-    label = str(label)
-    if label not in history.labels:
+    if called not in history.labels:
         known = f"{history.labels[0]} to {history.labels[-1]}" if history.labels else "none yet"
         raise InputError(f"there is no date {label!r} in this run file; dates are {known}")
-    return history.labels.index(label)
+    return history.labels.index(called)
 
 
 LONGEST_GAP = 1_000

@@ -67,14 +67,11 @@ def chosen(
     _check(reader, "topic", topic)
     _check(reader, "story", story)
     index = None if slice is None else _slice_of(slice, reader.slice_labels(), run_file)
-    moments = (
-        (None if since is None else moment_of("--since", since)),
-        (None if until is None else moment_of("--until", until, ends=True)),
-    )
-    begins, ends = moments
+    begins = None if since is None else moment_of("--since", since)
+    ends = None if until is None else moment_of("--until", until, ends=True)
     if begins is not None and ends is not None and begins >= ends:
         raise InputError(f"--since: expected a date that is not after --until, got {since} and {until}")
-    return reader, DocumentChoice(topic, story, index, *moments, search, reading, parts=parts)
+    return reader, DocumentChoice(topic, story, index, begins, ends, search, reading, parts=parts)
 
 
 def newest_rows(reader: Reader, choice: DocumentChoice, limit: int) -> list[dict[str, Any]]:

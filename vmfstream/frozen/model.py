@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from vmfstream.directional.kernels import padded, zeros
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError, NotNamedAgain
-from vmfstream.frozen.parts import ModelParts, label_of
+from vmfstream.frozen.parts import ModelParts
 from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
 from vmfstream.locks import CopyableLock
 from vmfstream.online.belief import Belief, label, lowest_cosine, new_topic_log_density, score_polynomial
@@ -192,6 +192,7 @@ class FrozenModel:
             except (ValueError, KeyError, InputError) as error:  # MissingExtra is told as it is
                 raise InputError(f"the model {path} is damaged, or of other settings than it says: {error}") from error
         from vmfstream.frozen.run_file import parts_of_run
+        from vmfstream.runfile.queries import label_of
 
         named: Any = {"tokeniser": tokeniser, "embed": embed}
         return cls(parts_of_run(path, label_of(at), **named), **named)

@@ -140,13 +140,6 @@ def past_parts(
     return ModelParts(_about(settings, past.label, past.label, documents, past.ids, words), arrays)
 
 
-def label_of(at: object) -> str | None:
-    """Return the label of a slice that is given by it or as a year, None for none."""
-    if isinstance(at, int | np.integer):
-        return f"{at:04}"
-    return None if at is None else str(at)
-
-
 def missing_slice(at: str, labels: list[str]) -> str:
     """Say that there is no slice ``at``, and which ones there are."""
     some = f"from {labels[0]} to {labels[-1]}" if labels else "none"

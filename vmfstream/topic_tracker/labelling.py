@@ -163,7 +163,7 @@ class Labelling(TrackerParts):
             If there are no topics yet, or no closed slice of this label has topics.
         """
         from vmfstream.frozen.model import FrozenModel
-        from vmfstream.frozen.parts import label_of
+        from vmfstream.runfile.queries import label_of
 
         at = label_of(at)
         self._take_names()

@@ -54,6 +54,7 @@ from vmfstream.runfile.queries.topics import (
     UncertaintyFrame,
     WordCodes,
     WordFrame,
+    label_of,
 )
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.text.topic_names import alike, shortened
@@ -105,6 +106,7 @@ __all__ = [
     "WordFrame",
     "alike",
     "kept",
+    "label_of",
     "shortened",
     "trend_word",
 ]

@@ -365,6 +365,13 @@ def _among(parameter: int) -> str:
     return f"(${parameter}::bigint[] is null or slice in (select unnest(${parameter}::bigint[])))"
 
 
+def label_of(at: object) -> str | None:
+    """Return the label of a slice that is given by it or as a year, None for none."""
+    if isinstance(at, int | np.integer):
+        return f"{at:04}"
+    return None if at is None else str(at)
+
+
 def _listed(slices: Sequence[int] | None) -> list[int] | None:
     return None if slices is None else [int(index) for index in slices]
 
