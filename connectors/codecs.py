@@ -392,11 +392,11 @@ class FieldCodec:
             value = _decoded(value, f"in {name}")
         if not isinstance(value, str):
             raise _NotADocument(f"{name} is no text: it is {_kind(value)}")
+        value = plain_text(value)
         if len(value) > self._max_characters:
             raise _NotADocument(
                 f"{name} is too long: {len(value):,} characters, at most {self._max_characters:,} are taken"
             )
-        value = plain_text(value)
         if not value or value.isspace():
             if needed:
                 raise _NotADocument(f"{name} is empty")

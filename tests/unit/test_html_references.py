@@ -38,6 +38,7 @@ def test_a_codec_reads_them_in_texts_and_titles(id: str) -> None:
     found = codec.decode(Message("a", 0, line.encode()))
     assert isinstance(found, Document)
     assert (found.text, found.title) == ("AT&T", '"Ships"')
+    assert isinstance(FieldCodec(max_characters=4).decode(Message("a", 0, line.encode())), Document)
     empty = codec.decode(Message("a", 1, b'{"time": 2020, "text": "&nbsp;&#32;"}'))
     assert isinstance(empty, Rejected)
     assert empty.reason == "text is empty"
