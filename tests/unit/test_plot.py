@@ -164,7 +164,8 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
     tracker.save(path)
     assert plot.words(path, 0).to_json() == plot.words(tracker, 0).to_json()
     assert plot.neighbours(path, 0, 2001).to_json() == plot.neighbours(path, 0, "2001").to_json()
-    early = TopicTracker(topics=2, slices="year").learn(texts, [995] * 40).finish()
+    early = TopicTracker(topics=2, slices="year").learn(texts, [995] * 40)
+    early.finish()
     assert plot.neighbours(early, 0, 995).to_json() == plot.neighbours(early, 0, "0995").to_json()
     assert Reader(path).meta()["format"]
     with pytest.raises(InputError, match="exists already"):
