@@ -4,8 +4,9 @@
     python tests/benchmarks/bench_vectors.py --isotropy [--seeds 0 1 2]
     python tests/benchmarks/bench_vectors.py --common [--directions -1 0 1 3] [--seeds 0 1 2]
     python tests/benchmarks/bench_vectors.py --joined [--shares 0 0.01 0.05 0.1 0.25 0.5 1] [--seeds 0 1 2]
+    python tests/benchmarks/bench_vectors.py --topics [--seeds 0 1 2]
 
-One JSON line each; without an option all four. Documents, words and vectors are those of ``bench_embeddings.py``, and
+One JSON line each; without an option all five. Documents, words and vectors are those of ``bench_embeddings.py``, and
 documents without a class are learnt and not scored.
 
 ``--cauchy``: NMI, ARI and B-cubed F1 on arrival of ``StoryMixture`` with von Mises-Fisher and with spherical Cauchy
@@ -24,6 +25,9 @@ are. Each batch of 1,000 counts in the mean before it is labelled. In the end ro
 
 ``--joined``: NMI and ARI of ``VMFMixture`` fitted to rows of words and vectors side by side, which makes the likelihood
 of a topic the product of both views'. The share is that of the vector in the squared length of a row. Mean over seeds.
+
+``--topics``: NMI, ARI and B-cubed F1 of ``VMFMixture`` and ``SphericalCauchyMixture``, by words and by vectors, of as
+many topics as with ``--joined``. Mean over seeds.
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ from scipy.stats import mannwhitneyu, spearmanr
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks.bench_embeddings import BATCH, Given, given_of, scores
-from vmfstream import OnlineVMFMixture, StoryMixture, VMFMixture
+from vmfstream import OnlineVMFMixture, SphericalCauchyMixture, StoryMixture, VMFMixture
 from vmfstream.directional.isotropy import MOST_ROWS, isotropy
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.metrics import isotropy as isotropy_of_clusters
@@ -62,7 +66,7 @@ ISOTROPY = {"crisislex": (26,), "newsgroups": (20, 8), "mstream-news-t": (), "ms
 COMMON = ["crisislex", "mstream-news-t", "mstream-news"]
 
 JOINED = {"crisislex": 26, "newsgroups": 20, "mstream-news-t": 40, "reuters": 30}
-"""Sets whose topics are fitted by words and vectors, and the numbers of topics."""
+"""Sets whose topics are fitted by words, by vectors and by both, and the numbers of topics."""
 
 
 def tell(name: str, **what: Any) -> None:
@@ -221,12 +225,25 @@ def of_both(name: str, given: Given, k: int, share: float, seeds: list[int]) -> 
     )
 
 
+def heavy_topics(name: str, given: Given, k: int, seeds: list[int]) -> None:
+    """Topics of both components, by words and by vectors."""
+    for view, x in (("words", given.words), ("vectors", given.vectors)):
+        found = {
+            component: np.array([agreement(kind(k, random_state=seed).fit(x).labels_, given.classes) for seed in seeds])
+            for component, kind in zip(COMPONENTS, (VMFMixture, SphericalCauchyMixture), strict=True)
+        }
+        means = {component: rows.mean(axis=0).round(3).tolist() for component, rows in found.items()}
+        spread = {component: rows.std(axis=0).round(3).tolist() for component, rows in found.items()}
+        tell(name, view=view, topics=k, **means, spread=spread)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cauchy", action="store_true")
     parser.add_argument("--isotropy", action="store_true")
     parser.add_argument("--common", action="store_true")
     parser.add_argument("--joined", action="store_true")
+    parser.add_argument("--topics", action="store_true")
     parser.add_argument("--sets", nargs="+", help="corpora by name; default: those of docs/trials.md")
     parser.add_argument("--parts", type=int, default=0, metavar="N")
     parser.add_argument("--directions", type=int, nargs="+", default=[-1, 0, 1, 3])
@@ -234,10 +251,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--model", default="wordllama")
     asked = parser.parse_args()
-    trials = {"cauchy": CAUCHY, "isotropy": list(ISOTROPY), "common": COMMON, "joined": list(JOINED)}
+    joint = list(JOINED)
+    trials = {"cauchy": CAUCHY, "isotropy": list(ISOTROPY), "common": COMMON, "joined": joint, "topics": joint}
     wanted = [trial for trial in trials if getattr(asked, trial)] or list(trials)
-    cauchy, isotropic, common, joined = (asked.sets or trials[one] if one in wanted else [] for one in trials)
-    for name in dict.fromkeys([*cauchy, *isotropic, *common, *joined]):
+    cauchy, isotropic, common, joined, topics = (asked.sets or trials[one] if one in wanted else [] for one in trials)
+    for name in dict.fromkeys([*cauchy, *isotropic, *common, *joined, *topics]):
         given = given_of(name, asked.model)
         if name in cauchy:
             heavy_tails(name, given, asked.parts)
@@ -249,6 +267,8 @@ def main() -> None:
         if name in joined:
             for share in asked.shares:
                 of_both(name, given, JOINED.get(name, given.k), share, asked.seeds)
+        if name in topics:
+            heavy_topics(name, given, JOINED.get(name, given.k), asked.seeds)
 
 
 if __name__ == "__main__":
