@@ -7,19 +7,26 @@ PYTEST := $(BIN)/pytest -q --durations=15
 # the extras that tests need
 TESTED := test,stemming,embeddings,dask,docs
 
+# what `make test` runs
+TESTS := tests/unit tests/contract tests/peers
+
+# the newest Python beside 3.11, if there is one; pyenv starts only what it is told to: all that it has
+ANY    := env PYENV_VERSION=$$(pyenv versions --bare 2>/dev/null | paste -sd:)
+NEWEST  = $(shell for one in python3.14 python3.13 python3.12; do $(ANY) $$one -c '' 2>/dev/null && echo $$one && break; done)
+
 # uv takes a tenth of the time of pip, which knows more settings (its own file, indexes of companies)
 INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python -e '$(1)' || $(BIN)/pip install -qq -e '$(1)'
 
 # the tests start many programs, which would compile their modules again and again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-lowest test-all lint lint-js docs notebooks bench broker soak sbom clean
+.PHONY: demo test test-lowest test-newest test-all lint lint-js docs notebooks bench broker soak sbom clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run file, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
 
 test: $(VENV)/.installed-test  ## what shows most mistakes in a few minutes; needs no data, no Java and no browser
-	$(PYTEST) -n 2 --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
+	$(PYTEST) -n 2 --dist worksteal -m 'not (thorough or corpus or browser or broker)' $(TESTS)
 
 test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproject.toml allows; test-all has the newest
 	$(PYTHON) -m venv .venv-lowest
@@ -28,12 +35,18 @@ test-lowest:  ## make test in .venv-lowest, with the lowest versions that pyproj
 	touch .venv-lowest/.installed .venv-lowest/.installed-test
 	$(MAKE) test VENV=.venv-lowest
 
+test-newest:  ## a part of make test in .venv-newest, with the newest Python here, for which there may be newer libraries
+	@[ -n "$(NEWEST)" ] || echo "No Python 3.12 or newer: not tried (install one to try it)."
+	@[ -z "$(NEWEST)" ] || $(MAKE) --no-print-directory test VENV=.venv-newest PYTHON="$(ANY) $(NEWEST)" \
+		TESTS="$(wildcard tests/unit/test_*.py) $(addprefix tests/unit/,cli connectors runfile text topic_tracker)"
+
 test-all:  ## everything that must hold: also programs, browser, Kafka, real data
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.installed-test chromium
 	@# beside the types, the demo compiles what the test processes and their programs would compile again each
 	$(MAKE) --no-print-directory -j2 lint lint-js demo
 	@# two processes more than cores, since tests of brokers and browsers often wait; each kind stays in one of them
 	$(PYTEST) -n 4 --dist loadgroup --no-loadscope-reorder
+	$(MAKE) --no-print-directory test-newest
 
 lint: $(VENV)/.installed-test  ## format, mistakes and types
 	$(BIN)/ruff check .
@@ -103,4 +116,4 @@ sbom:  ## the wheel, and beside it what it installs: names, versions, licences, 
 		--output-file dist/vmfstream.cdx.json build/installed/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-lowest demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-newest demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

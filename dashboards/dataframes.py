@@ -92,7 +92,7 @@ _KINDS: Mapping[str, tuple[str, Any]] = {
     "Vector": ("float64", np.nan),
     "Bools": ("bool", False),
     "Texts": ("object", ""),
-    "Times": ("datetime64[us]", np.datetime64("NaT")),
+    "Times": ("datetime64[us]", np.datetime64("NaT", "us")),
 }
 _ZERO = frozenset({"rejected", "late", "empty"})
 _NONE = frozenset({"other", "lag", "epoch", "parent", "decision"})
@@ -328,7 +328,7 @@ def _column(table: Any, name: str, column: str, kind: str, rows: int) -> NDArray
 def _moment(value: Any) -> Any:
     """Return a time without its zone, in UTC; None and the missing time of pandas are no time."""
     if value is None or value != value:
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
     aware = getattr(value, "tzinfo", None) is not None
     return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if aware else value)
 

@@ -44,7 +44,7 @@ def moment_of(option: str, given: str, *, ends: bool = False, also: str = "") ->
         if not ends:
             return begins
         try:
-            return _moment(date + 1) - offset
+            return _moment((date.astype(np.int64) + 1).astype(date.dtype)) - offset
         except (ValueError, OverflowError):  # the last year that there is
             return datetime.max
     except (ValueError, OverflowError) as error:

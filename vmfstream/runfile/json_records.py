@@ -128,19 +128,26 @@ _MATRICES = ("angles", "sketches")
 def _types(kind: type) -> tuple[dict[str, Any], list[str]]:
     """Return the types of the fields of a kind of record, and, of one that has arrays, which are columns."""
     types = get_type_hints(kind)
-    origins = {name: [get_origin(one) for one in (expected, *_either(expected))] for name, expected in types.items()}
+    origins = {name: [_parts(one)[0] for one in (expected, *_either(expected))] for name, expected in types.items()}
     if not any(np.ndarray in some for some in origins.values()):
         return types, []
     return types, [name for name, some in origins.items() if np.ndarray in some or Sequence in some]
 
 
+def _parts(expected: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return the origin and the arguments of a type; ``NDArray`` can be a name of one, that of NumPy 2.5 is."""
+    kind, parts = get_origin(expected), get_args(expected)
+    return _parts(kind.__value__[parts]) if hasattr(kind, "__value__") else (kind, parts)
+
+
 def _either(expected: Any) -> tuple[Any, ...]:
     """Return the types of which one is expected, nothing if it is a single one."""
-    return get_args(expected) if get_origin(expected) in (UnionType, Union) else ()
+    kind, parts = _parts(expected)
+    return parts if kind in (UnionType, Union) else ()
 
 
 def _fits(value: Any, expected: Any) -> bool:
-    kind, parts = get_origin(expected), get_args(expected)
+    kind, parts = _parts(expected)
     if expected is Any:
         return True
     if either := _either(expected):

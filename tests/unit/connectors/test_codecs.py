@@ -225,8 +225,8 @@ def test_understands_times(value: object, expected: datetime) -> None:
 @pytest.mark.parametrize(
     "value",
     ["", "0", 0, -5, "yesterday", "2024-13", "2024-02-30", "20240230", "29.02.2024", 12345, 1e7, 2020.5, 10**20, -1e300,
-     float("nan"), float("inf"), True, None, b"2020", [], {}, np.datetime64("NaT"), np.bool_(True), "²", "9" * 5000,
-     "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
+     float("nan"), float("inf"), True, None, b"2020", [], {}, np.datetime64("NaT", "us"), np.bool_(True), "²",
+     "9" * 5000, "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
 )  # fmt: skip
 def test_says_which_time_it_does_not_understand(value: object) -> None:
     with pytest.raises(ValueError, match="is neither a date like 2021-03-31 nor a year nor seconds since 1970"):

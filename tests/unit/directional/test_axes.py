@@ -11,6 +11,8 @@ from scipy import sparse
 from vmfstream.directional.axes import canonical, least_axis, principal_axis
 from vmfstream.directional.sphere import unit_rows
 
+ROUNDING = 1e-12  # relative: the axis to start from is scaled to unit length again
+
 
 def rows(n: int, d: int, seed: int, density: float = 0.2) -> Any:
     rng = np.random.default_rng(seed)
@@ -45,8 +47,8 @@ def test_never_worse_than_the_start() -> None:
     x, w = rows(400, 130, 5), np.ones(400)
     best, mean = principal_axis(x, w)
     again, same = principal_axis(x, w, best)
-    assert same >= mean
+    assert same >= mean * (1 - ROUNDING)
     assert abs(again @ best) == pytest.approx(1, abs=1e-9)
     least, mean = least_axis(x, w)
-    assert least_axis(x, w, least)[1] <= mean
+    assert least_axis(x, w, least)[1] <= mean * (1 + ROUNDING)
     assert principal_axis(x, w, least)[1] == pytest.approx(same, rel=1e-9)  # the other end's axis misleads nobody

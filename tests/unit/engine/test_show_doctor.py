@@ -272,7 +272,7 @@ def test_documents_far_from_all_others_are_told(slices: list[int], told: str) ->
     index = np.array(slices, np.int64)
     none = np.full(index.size, np.nan)
     label = np.array([str(one) for one in slices], np.object_)
-    times = np.full(index.size, np.datetime64("NaT"), "datetime64[us]")
+    times = np.full(index.size, np.datetime64("NaT", "us"))
     frame = SliceFrame(index, label, times, times, np.full(index.size, 5), none, np.zeros(index.size, np.bool_))
     assert [line.split(";")[0] for line in doctor.told_of_far_slices(frame)] == ([told] if told else [])
 

@@ -208,7 +208,7 @@ def test_what_is_no_time_is_refused(time: Any) -> None:
         TopicTracker().learn({"text": ["a ship"] * 3, "time": [2001, time, "x"]})
 
 
-@pytest.mark.parametrize("missing", [np.datetime64("NaT"), pd.NaT])
+@pytest.mark.parametrize("missing", [np.datetime64("NaT", "us"), pd.NaT])
 def test_the_place_of_a_missing_time_is_told(missing: Any) -> None:
     with pytest.raises(InputError, match=r"times\[2\]: (NaT is no time|expected a datetime, .* got NaT)"):
         TopicTracker().learn(["a ship"] * 3, [2001, "2001-03", missing])

@@ -165,7 +165,7 @@ REFUSED: dict[str, Callable[[TopicTracker], object]] = {
     "got nan": lambda t: t.learn(TEXTS, float("nan")),
     "got 'soon'": lambda t: t.learn(TEXTS, "soon"),
     "got None": lambda t: t.learn(TEXTS, [None] * 60),  # type: ignore[list-item]
-    "NaT": lambda t: t.learn(TEXTS, np.datetime64("NaT")),
+    "NaT": lambda t: t.learn(TEXTS, np.datetime64("NaT", "us")),
     "NaT is no time": lambda t: t.learn(TEXTS, Missing(2001, 1, 1)),
     "got one string": lambda t: t.learn(TEXTS[0], 2001),
     "century": lambda t: TopicTracker(slices="century"),

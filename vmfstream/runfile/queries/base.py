@@ -172,7 +172,7 @@ def unmasked(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column without its mask, in the widest type of its kind; NULL becomes NaN, NaT or -1."""
     kind = column.dtype.kind
     if isinstance(column, np.ma.MaskedArray):
-        missing: dict[str, Any] = {"f": np.nan, "M": np.datetime64("NaT"), "i": -1}
+        missing: dict[str, Any] = {"f": np.nan, "M": np.datetime64("NaT", "us"), "i": -1}
         column = column.filled(missing[kind]) if kind in missing and column.mask.any() else column.data
     wide = {"f": "float64", "i": "int64", "M": "datetime64[us]", "b": "bool"}.get(kind, "object")
     return np.asarray(column, dtype=wide)
