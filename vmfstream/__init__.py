@@ -44,7 +44,10 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from vmfstream.machine import keep_compiled_code
 
 if TYPE_CHECKING:
     from vmfstream import datasets, metrics, plot
@@ -133,6 +136,9 @@ _ALIASES = {"parted": "chunked"}
 
 _MODULES = ("datasets", "metrics", "plot")
 """Public modules, imported like the public names."""
+
+
+keep_compiled_code(Path(__file__).parent)
 
 
 def __getattr__(name: str) -> Any:
