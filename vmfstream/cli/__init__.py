@@ -37,8 +37,22 @@ app = typer.Typer(
 )
 
 
+def _fill_standard_streams() -> None:
+    """Let standard streams that are closed lead nowhere: the next file that is opened would take their place."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin, sys.stdout, sys.stderr = (
+        stream or open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+        for number, (stream, mode) in enumerate([(sys.stdin, "r"), (sys.stdout, "w"), (sys.stderr, "w")])
+    )
+
+
 def main() -> None:
     """Run the command line; print an error meant for the user as one sentence and exit with code 1."""
+    _fill_standard_streams()
     atexit.register(gc.freeze)  # with much compiled code, a search for unused objects takes a third of a second then
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # letters that a terminal does not have

@@ -365,3 +365,13 @@ def test_a_file_without_documents_leaves_no_run_file(
     assert (code, out) == (1, "")
     assert said in err
     assert not (tmp_path / "a.duckdb").exists()
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_do_not_matter(run: Run, tmp_path: Path, closed: str) -> None:
+    given, run_file = write(tmp_path / "news.jsonl", lines()), tmp_path / "run.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "replay", given, *COMMAND, "--out", run_file]
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *map(str, command)], check=False)
+    assert done.returncode == 0
+    assert count(run_file, "document") == len(lines())
+    assert run("doctor", run_file, "--deep")[0] == 0
