@@ -172,6 +172,19 @@ def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
     -----
     Relative errors: ell and A 1e-15, 1 - A 4e-14, A' 4e-14 (2e-12 in the series region).
     """
+    part, a, a_prime, one_minus_a = _ratios(d, kappa)
+    nu = 0.5 * d - 1.0
+    s = math.hypot(nu, kappa)
+    small = s < _SMALL_S or kappa * kappa <= 2.0 * d
+    return math.log1p(part) if small else _uniform_ell(nu, kappa, s, part), a, a_prime, one_minus_a
+
+
+@njit(cache=True)
+def _ratios(d: float, kappa: float) -> tuple[float, float, float, float]:
+    """Return what ell is made of, and (A, A', 1 - A) as `terms` does with ell itself, which takes as long as these.
+
+    The first number is that of `_series` in the region of series, else M of `_debye_sums`.
+    """
     nu = 0.5 * d - 1.0
     s = math.hypot(nu, kappa)
     if s < _SMALL_S or kappa * kappa <= 2.0 * d:
@@ -186,7 +199,7 @@ def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
         a = kappa / d * (1.0 + f1) / (1.0 + f0)
         a_next = kappa / (d + 2.0) * (1.0 + f2) / (1.0 + f1)  # A_{d+2}
         # DLMF 10.29.1 in the form 1/A_d = d/kappa + A_{d+2}; it turns 1 - A^2 - (d-1) A/kappa into this
-        return math.log1p(f0), a, a * (1.0 / kappa - (a - a_next)), 1.0 - a
+        return f0, a, a * (1.0 / kappa - (a - a_next)), 1.0 - a
     ratio = nu / s
     m0, m1, m2 = _debye_sums(s, ratio * ratio)
     n0 = m1 + 0.5 * m0
@@ -195,7 +208,7 @@ def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
     a = kappa * (1.0 / (s + nu) - g)
     a_prime = ratio / (s + nu) - (g + kappa * (kappa / s) * dg)
     one_minus_a = nu * (1.0 + nu / (s + kappa)) / (s + nu) + kappa * g
-    return _uniform_ell(nu, kappa, s, m0), a, a_prime, one_minus_a
+    return m0, a, a_prime, one_minus_a
 
 
 @njit(cache=True)
@@ -232,7 +245,7 @@ def inv_ratio(d: float, r: float, omr: float) -> float:
     high *= 1.0 + 1e-12
     kappa = min(max(r * (d - r * r) / (omr * (1.0 + r)), low), high)
     for _ in range(60):
-        _, a, a_prime, one_minus_a = terms(d, kappa)
+        _, a, a_prime, one_minus_a = _ratios(d, kappa)
         kappa, low, high, done = newton_step(kappa, low, high, a - r if a < 0.5 else omr - one_minus_a, a_prime)
         if done:
             break
@@ -254,5 +267,5 @@ def convolved(d: float, gamma: float, omega: float, omw: float) -> float:
     """
     if omw == 0.0:
         return gamma
-    _, a, _, oma = terms(d, gamma)
+    _, a, _, oma = _ratios(d, gamma)
     return float(inv_ratio(d, a * omega, oma + omw - oma * omw))
