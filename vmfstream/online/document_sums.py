@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows, Vector
+from vmfstream.directional.kernels import empty
 
 
 def sum_of(x: Rows, members: NDArray[np.intp]) -> Vector:
@@ -50,6 +51,8 @@ def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 MOST_KEPT = 1000
 """Documents whose products with all others are kept: 64 MB for the 8,000 documents that a search has at most."""
 
+_NEAR = 1024  # documents whose sums and largest products, 8 bytes each, are kept near
+
 
 class Pairs:
     """Products of pairs of documents by lists of the documents that hold a word.
@@ -67,7 +70,8 @@ class Pairs:
         self._x = x
         if not isinstance(x, np.ndarray):
             self._words = x.tocsc()
-            self._place, self._known, self._dots = np.full(x.shape[0], -1), 0, np.empty((0, x.shape[0]))
+            self._place, self._known = np.full(x.shape[0], -1), 0
+            self._dots = empty(MOST_KEPT, x.shape[0], np.float64)  # what is not written to takes no memory
 
     def with_others(self, members: NDArray[np.intp]) -> tuple[Vector, Vector]:
         """Sum and largest of the products of every row with the ``members``, of which it is left out, both (N,).
@@ -92,10 +96,6 @@ class Pairs:
         if self._known + len(new) > MOST_KEPT:
             self._place[:], self._known, new = -1, 0, members
         words, needed = self._words, self._known + len(new)
-        if needed > len(self._dots):
-            more = np.empty((min(max(needed, 2 * len(self._dots)), MOST_KEPT), x.shape[0]))
-            more[: self._known] = self._dots[: self._known]
-            self._dots = more
         self._place[new] = np.arange(self._known, needed)
         out = self._dots[self._known : needed]
         _pair(words.indptr, words.indices, words.data, x.indptr, x.indices, x.data, new, out)
@@ -143,10 +143,12 @@ def _pair(
 
 @njit(cache=True, nogil=True)
 def _sum_and_largest(dots: NDArray[np.float64], places: NDArray[np.intp], total: Vector, largest: Vector) -> None:
-    """Add some rows of ``dots`` to ``total`` and raise ``largest`` to them."""
-    for place in places:
-        row = dots[place]
-        for i in range(len(total)):
-            total[i] += row[i]
-        for i in range(len(total)):
-            largest[i] = row[i] if row[i] > largest[i] else largest[i]
+    """Add some rows of ``dots`` to ``total`` and raise ``largest`` to them, in ranges that stay near."""
+    for low in range(0, len(total), _NEAR):
+        sums, most = total[low : low + _NEAR], largest[low : low + _NEAR]
+        for place in places:
+            row = dots[place, low : low + _NEAR]
+            for i in range(len(sums)):
+                sums[i] += row[i]
+            for i in range(len(sums)):
+                most[i] = row[i] if row[i] > most[i] else most[i]

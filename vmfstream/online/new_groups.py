@@ -155,7 +155,7 @@ def _found(pool: _Pool, prior: _Prior, rules: BirthSettings, memory: SearchCache
             if found.chance < rules.worth_testing and key not in tested:
                 strict = partial(_likeness_to_others, pool.x, found.members, pairs)
                 likeness = memory.once(("strict", key), strict, pool.x)
-                nearest = old[np.argsort(-likeness[old], kind="stable")[: rules.nearest_old]]
+                nearest = old[_largest(likeness[old], rules.nearest_old)]
                 to_old = memory.once(("old", nearest.tobytes()), partial(_likeness, pool.x, [nearest]), pool.x)
                 tested[key] = _above_best_cut(likeness - rules.old_weight * (usual + to_old[:, 0]), pool, rules)
     return list(tested.values())
@@ -195,9 +195,7 @@ def _likeness_to_others(x: Rows, members: NDArray[np.intp], pairs: Pairs) -> Vec
 def _above_best_cut(scores: Vector, pool: _Pool, rules: BirthSettings) -> _Found:
     """The newest documents above the score at which chance makes so many new with the least probability."""
     scores, newest = scores[pool.counted], pool.newest[pool.counted]
-    most = np.count_nonzero(newest)
-    best = np.flatnonzero(scores >= np.partition(scores, len(scores) - most)[len(scores) - most])
-    order = best[np.argsort(-scores[best], kind="stable")[:most]]
+    order = _largest(scores, int(np.count_nonzero(newest)))
     new, total = np.cumsum(newest[order]), np.arange(1, len(order) + 1)
     share = float(np.mean(newest))
     often = new * (1.0 - share) >= rules.least_odds * share * (total - new)
@@ -208,6 +206,13 @@ def _above_best_cut(scores: Vector, pool: _Pool, rules: BirthSettings) -> _Found
     cut = int(np.argmin(chances))
     above = order[: cuts[cut] + 1]
     return _Found(float(chances[cut]), pool.counted[np.sort(above[newest[above]])])
+
+
+def _largest(scores: Vector, most: int) -> NDArray[np.intp]:
+    """Places of the ``most`` largest ``scores``, or of all, in falling order; of equal ones the first comes first."""
+    last = max(len(scores) - most, 0)
+    best = np.flatnonzero(scores >= np.partition(scores, last)[last]) if last else np.arange(len(scores))
+    return best[np.argsort(-scores[best], kind="stable")[:most]]
 
 
 def _group(

@@ -24,6 +24,7 @@ from vmfstream.online.document_sums import Pairs
 from vmfstream.online.new_groups import (
     _above_best_cut,
     _Found,
+    _largest,
     _left_out,
     _likeness,
     _likeness_to_others,
@@ -185,6 +186,12 @@ def test_of_equal_scores_the_first_documents_are_above_the_cut() -> None:
     scores[50:60] = 1.0  # as high as fifty new ones, and before them
     assert cut_of(scores, newest).members.tolist() == list(range(350, 400))
     assert cut_of(np.roll(scores, -60), np.roll(newest, -60)).members.tolist() == list(range(290, 340))
+
+
+@pytest.mark.parametrize("most", [1, 3, 40, 100])
+def test_the_largest_are_the_first_of_all_in_order(most: int) -> None:
+    scores = np.random.default_rng(4).integers(0, 12, 60) / 7.0  # many are equal
+    np.testing.assert_array_equal(_largest(scores, most), np.argsort(-scores, kind="stable")[:most])
 
 
 def test_documents_that_do_not_count_are_as_if_they_were_not_there() -> None:
