@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from vmfstream.bayes.factors import beliefs
 from vmfstream.bayes.predictive import topic_densities
-from vmfstream.directional.kernels import zeros
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.belief import belief_of
 from vmfstream.online.mergers import counts
-from vmfstream.online.state import TrackerSettings, TrackState, stack
+from vmfstream.online.state import TrackerSettings, TrackState, chosen_rows
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.records import Event
@@ -35,8 +35,7 @@ def with_topic_ended(
     settings : those of the run.
     apart : columns of topics that its documents do not go to.
     """
-    f = zeros(state.dim, state.kp)
-    f[:, : state.k] = state.anchor[:, None] + pairs.beliefs(state)
+    f = beliefs.anchored(state.anchor, pairs.beliefs(state), state.k)
     n = state.n_past + filtering.counts(state.window, state.kp)
     belief = belief_of(state, f, column_norms(f), n, settings)
     bias = belief.log_weights.copy()
@@ -46,13 +45,13 @@ def with_topic_ended(
     if not state.window:
         return left
     held = [np.flatnonzero(w.resp[:, gone] > 0.0) for w in state.window]
-    documents = [w.x[rows] for w, rows in zip(state.window, held, strict=True)]
-    densities = topic_densities(stack(documents, state.dim), f, belief.gamma, state.kappa)
+    documents = chosen_rows([w.x for w in state.window], held)
+    densities = topic_densities(documents, f, belief.gamma, state.kappa)
     best = (densities + bias).argmax(axis=1)
     best -= best > gone
     parts = np.split(best, np.cumsum([len(rows) for rows in held])[:-1])
-    slices = zip(left.window, state.window, held, documents, parts, strict=True)
-    window = [w.with_added(rows, x, to, before.resp[rows, gone]) for w, before, rows, x, to in slices]
+    slices = zip(left.window, state.window, held, parts, strict=True)
+    window = [w.with_added(rows, to, before.resp[rows, gone]) for w, before, rows, to in slices]
     return replace(left, window=tuple(window))
 
 

@@ -175,7 +175,7 @@ def rescaled(h: Matrix, norms: Vector, lengths: Vector) -> Matrix:
 
 def counts(window: Sequence[WindowSlice], kp: int) -> Vector:
     """Documents per topic in slices, (kp,)."""
-    return sum((w.resp.sum(axis=0, dtype=np.float64) for w in window), np.zeros(kp))
+    return sum((w.n for w in window), np.zeros(kp))
 
 
 def _unconvolved(p: Matrix, omega: float) -> Matrix:

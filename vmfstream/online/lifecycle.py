@@ -172,21 +172,22 @@ def _birth(
     members = life.recent.take(np.flatnonzero(group.joins))
     if not new and _parent(state, members) in state.by_hand.whole:
         return state, []
-    known = replace(state, life=_explained(life, group, *_scored(life, state, memory)))
     worth = 2.0 * group.gain  # one half tests and stands for both; of what is new about half joins at first
-    roomy, events = with_room(known, settings, worth, pairs, on_trial=True)
+    roomy, events = with_room(state, settings, worth, pairs, on_trial=True)
     if roomy is None and not (life.dormant_since > NEVER).any():
         return state, []
     same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
-    tried = with_topic(known, members, settings)
+    tried = with_topic(state, members, settings)
     same = _same_topic(tried, same_cosine, pairs)
     if same is not None and life.dormant_since[same] > NEVER:
-        return _reactivated(tried, len(members), same)
+        found, events = _reactivated(tried, len(members), same)
+        return _explained(found, group, memory), events
     if roomy is None or same is not None:
         return state, []
     born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
     born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
-    return tried if roomy is known else with_topic(roomy, members, settings), [*events, born]
+    found = tried if roomy is state else with_topic(roomy, members, settings)
+    return _explained(found, group, memory), [*events, born]
 
 
 def _groups(
@@ -204,12 +205,20 @@ def _groups(
     yield from find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules, memory)
 
 
-def _explained(life: Lifecycle, group: Group, recent: ScoredDocuments, control: ScoredDocuments) -> Lifecycle:
-    """Raise the gains of documents that a group explains, so that it is not found again."""
+def _explained(state: TrackState, group: Group, memory: SearchCache) -> TrackState:
+    """Raise the gains of documents that a group explains, so that it is not found again.
+
+    ``state`` has the samples in which the ``group`` was found, and ``memory`` is that of the searches in these.
+    """
+    life = state.life
+    if life is None:
+        return state
+    recent, control = _scored(life, state, memory)
     of_recent, of_control = group.densities()
     now = life.recent.gain + np.logaddexp(recent.s, of_recent) - recent.s
     then = life.control.gain + np.logaddexp(control.s, of_control) - control.s
-    return replace(life, recent=replace(life.recent, gain=now), control=replace(life.control, gain=then))
+    life = replace(life, recent=replace(life.recent, gain=now), control=replace(life.control, gain=then))
+    return replace(state, life=life)
 
 
 def _has_drifted(life: Lifecycle, state: TrackState, group: Group) -> bool:
@@ -410,9 +419,9 @@ def _with_counts(life: Lifecycle, state: TrackState, n: Vector, rules: DormancyS
         life = replace(life, recent_slices=life.recent_slices[:0], recent_counts=np.zeros((0, state.k)))
         life = replace(life, decayed_share=zero, decayed_weight=zero, reference_share=zero)
         for w in state.window:
-            life = _with_count(life, w.index, w.resp.sum(axis=0, dtype=np.float64)[: state.k], rules)
+            life = _with_count(life, w.index, w.n[: state.k], rules)
         return life
-    fresh = {w.index: w.resp.sum(axis=0, dtype=np.float64)[: state.k] for w in state.window}
+    fresh = {w.index: w.n[: state.k] for w in state.window}
     rows = [fresh.get(int(index), row) for index, row in zip(life.recent_slices, life.recent_counts, strict=True)]
     return _with_count(replace(life, recent_counts=np.array(rows).reshape(-1, state.k)), state.slice, n, rules)
 

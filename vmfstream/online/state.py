@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -44,6 +44,11 @@ class WindowSlice:
         """Sums of its documents by their memberships."""
         return SliceSums.of(self.x, self.resp)
 
+    @cached_property
+    def n(self) -> Vector:
+        """Documents of every topic, (kp,)."""
+        return np.asarray(self.resp.sum(axis=0, dtype=np.float64))
+
     def inherit(self, before: WindowSlice, gone: int, column: int) -> None:
         """Add what topic ``gone`` had in ``before`` to a ``column``, in a slice that nobody else has seen."""
         self.resp[:, column] += before.resp[:, gone]
@@ -63,23 +68,23 @@ class WindowSlice:
         part = np.zeros((len(resp), padded(len(topics))), resp.dtype)
         part[:, : len(topics)] = resp[:, topics]
         rows = np.flatnonzero(part.any(axis=1))
-        few = SliceSums.of(self.x[rows], part[rows])
+        few = SliceSums.of(chosen_rows([self.x], [rows]), part[rows])
         s = copied(known.s)
         s[:, topics] = 0.0
         s[np.ix_(np.searchsorted(known.words, few.words), topics)] = few.s[:, : len(topics)]
         return self._changed(resp, SliceSums(known.words, s))
 
-    def with_added(self, rows: NDArray[np.intp], x: Rows, topics: NDArray[np.intp], share: Vector) -> WindowSlice:
+    def with_added(self, rows: NDArray[np.intp], topics: NDArray[np.intp], share: Vector) -> WindowSlice:
         """Add to ``topics`` (M,) what each of some documents has of another one.
 
-        ``rows`` (M,) are their numbers, ``x`` (M, D) their rows and ``share`` (M,) the memberships that are added.
+        ``rows`` (M,) are their numbers and ``share`` (M,) the memberships that are added.
         """
         if not len(rows):
             return self
         resp = self.resp.copy()
         resp[rows, topics] += share
         known = self._known
-        return self._changed(resp, None if known is None else known.with_added(x, topics, share))
+        return self._changed(resp, None if known is None else known.with_added(self.x, rows, topics, share))
 
     def settled(self) -> WindowSlice:
         """Forget sums that were changed, not made from the documents: after a restart they would not be the same."""
@@ -162,7 +167,7 @@ class Sample:
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Sample:
         """Choose documents by their numbers."""
-        return Sample(*(getattr(self, f.name)[rows] for f in fields(self)))
+        return Sample(chosen_rows([self.x], [rows]), *(getattr(self, f.name)[rows] for f in fields(self)[1:]))
 
     def and_also(self, other: Sample) -> Sample:
         """Put the documents of another sample behind these."""
@@ -502,3 +507,32 @@ def stack(parts: list[Rows], dim: int) -> Rows:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     return csr_array(vstack(parts, format="csr"))
+
+
+def chosen_rows(parts: Sequence[Rows], numbers: Sequence[NDArray[np.integer[Any]]]) -> Rows:
+    """Put those rows of ``parts``, one at least, under each other that have the ``numbers`` of each part."""
+    dim = int(parts[0].shape[1])
+    some: list[tuple[Any, Any]] = [(x, rows) for x, rows in zip(parts, numbers, strict=True) if len(rows)]
+    if not some or isinstance(some[0][0], np.ndarray):
+        return stack([x[rows] for x, rows in some], dim)
+    found = zip(*(_entries(x.indptr, x.indices, x.data, rows) for x, rows in some), strict=True)
+    lengths, indices, data = map(np.concatenate, found)
+    indptr = np.zeros(len(lengths) + 1, lengths.dtype)
+    np.cumsum(lengths, out=indptr[1:])
+    return csr_array((data, indices, indptr), shape=(len(lengths), dim))
+
+
+@njit(cache=True, nogil=True)
+def _entries(indptr: Any, indices: Any, data: Any, rows: Any) -> tuple[Any, Any, Any]:
+    """Numbers of entries of some ``rows``, their columns and their values."""
+    lengths = np.empty(len(rows), indptr.dtype)
+    for place in range(len(rows)):
+        lengths[place] = indptr[rows[place] + 1] - indptr[rows[place]]
+    total = lengths.sum()
+    columns, values = np.empty(total, indices.dtype), np.empty(total, data.dtype)
+    at = 0
+    for row in rows:
+        for j in range(indptr[row], indptr[row + 1]):
+            columns[at], values[at] = indices[j], data[j]
+            at += 1
+    return lengths, columns, values

@@ -15,14 +15,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.directional.bessel import log_partition
+from vmfstream.directional.kernels import zeros
 from vmfstream.mixtures.columns import square_of
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState
-from vmfstream.online.topic_slots import slots_of
+from vmfstream.online.topic_slots import columns_at, slots_of
 
 
 class _Known(NamedTuple):
-    """A state with the data parts ``h`` (D, K) of its newest beliefs; products of B + h with each other, and with B.
+    """A state with the data parts ``h`` (D, kp) of its newest beliefs; products of B + h with each other, and with B.
 
     ``evidence`` holds what was said of all its pairs, if that was asked for.
     """
@@ -72,11 +73,13 @@ class TopicPairs:
         return found
 
     def beliefs(self, state: TrackState) -> Matrix:
-        """Data parts of the newest beliefs about the topics of ``state``, (D, K); not to be written to."""
+        """Data parts of the newest beliefs about the topics of ``state``, (D, kp); not to be written to."""
         return self._follow(state).h
 
     def _follow(self, state: TrackState) -> _Known:
         """Filter the topics that differ from those of the state most like it, and renew their products with all."""
+        if self._known and self._known[0].state is state:
+            return self._known[0]
         tried = [(known, _as_before(known.state, state)) for known in self._known]
         like, column = max(tried, key=lambda one: np.count_nonzero(one[1] >= 0), default=(None, np.full(state.k, -1)))
         if like is None:
@@ -91,36 +94,29 @@ class TopicPairs:
         self, state: TrackState, like: _Known | None = None, column: NDArray[np.intp] | None = None
     ) -> _Known:
         """Filter a state whose topic j is topic ``column[j]`` of one that is known, -1 for none."""
-        h = np.zeros((state.dim, state.k), np.float32)
         gram, cross, anew = np.zeros((state.k, state.k)), np.zeros(state.k), np.arange(state.k)
-        if like is not None and column is not None:
+        if like is None or column is None:
+            h = zeros(state.dim, state.kp)
+        else:
             anew, here = np.flatnonzero(column < 0), np.flatnonzero(column >= 0)
-            _take_columns(like.h, column, h)
+            h = columns_at(like.h, np.append(column, np.full(state.kp - state.k, -1)))
             gram[np.ix_(here, here)] = like.gram[np.ix_(column[here], column[here])]
             cross[here] = like.cross[column[here]]
         if len(anew):
             h[:, anew] = filtering.newest_columns(state, filtering.statistics(state), anew, self._settings)
             if state.prior is not None:
                 h[:, anew] += state.prior[:, anew]
-            products, cross[anew] = _products(h, state.anchor, anew)
+            products, cross[anew] = _products(h, state.anchor, anew, state.k)
             gram[anew], gram[:, anew] = products, products.T
         return _Known(state, h, gram, cross, [])
 
 
 @njit(cache=True, nogil=True)
-def _take_columns(before: Matrix, column: NDArray[np.intp], out: Matrix) -> None:
-    """Copy column ``column[j]`` of the matrix before to column j, where it is not -1."""
-    for i in range(len(out)):
-        for j in range(len(column)):
-            if column[j] >= 0:
-                out[i, j] = before[i, column[j]]
-
-
-@njit(cache=True, nogil=True)
-def _products(h: Matrix, anchor: Matrix, topics: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Products of B + h of some ``topics`` (M,) with that of all (M, K), and with the anchor B (M,)."""
-    products, cross = np.zeros((len(topics), h.shape[1])), np.zeros(len(topics))
-    row = np.empty(h.shape[1])
+def _products(
+    h: Matrix, anchor: Matrix, topics: NDArray[np.intp], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Products of B + h of some ``topics`` (M,) with that of all ``k`` (M, k), and with the ``anchor`` B (M,)."""
+    products, cross, row = np.zeros((len(topics), k)), np.zeros(len(topics)), np.empty(k)
     for i in range(len(h)):
         b = np.float64(anchor[i])
         for j in range(len(row)):
@@ -141,10 +137,10 @@ def _as_before(last: TrackState, state: TrackState) -> NDArray[np.intp]:
     pairs: list[tuple[Any, Any]] = [(a.resp, b.resp) for a, b in zip(last.window, state.window, strict=True)]
     if last.past is not None and state.past is not None:
         pairs.append((last.past[last.leader], state.past[state.leader]))
+    in_place = np.array_equal(column, np.arange(state.k))
     for before, now in pairs:
-        if before is now and np.array_equal(column, np.arange(state.k)):
-            continue
-        _forget_changed(before, now, column)
+        if not (before is now and in_place):
+            _forget_changed(before, now, column)
     return column
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.kernels import accumulate, copied, empty, padded
-from vmfstream.online.state import NEVER, Lifecycle, Matrix, Sample, TrackerSettings, TrackState, WindowSlice
+from vmfstream.online.state import (
+    NEVER,
+    Lifecycle,
+    Matrix,
+    Sample,
+    TrackerSettings,
+    TrackState,
+    WindowSlice,
+    chosen_rows,
+)
 
 PER_TOPIC = (
     "recent_counts",
@@ -84,28 +92,28 @@ def slots_of(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.in
 def columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
     """Return the columns of a matrix with these numbers, zeros for -1."""
     out: Matrix = empty(len(a), len(columns))
-    for begin, end, source in _runs(columns):
-        out[:, begin:end] = 0.0 if source < 0 else a[:, source : source + end - begin]
+    _take_columns(a, columns, out)
     return out
 
 
-def _runs(columns: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-    """Yield begin and end of columns that stay side by side, and where they begin now; -1 for new ones."""
-    apart = np.diff(columns) != (columns[:-1] >= 0)
-    bounds = np.concatenate([[0], np.flatnonzero(apart) + 1, [len(columns)]]).tolist()
-    for begin, end in pairwise(bounds):
-        yield begin, end, int(columns[begin])
+@njit(cache=True, nogil=True)
+def _take_columns(a: Matrix, columns: NDArray[np.int64], out: Matrix) -> None:
+    for i in range(len(out)):
+        row, written = a[i], out[i]
+        for j in range(len(columns)):
+            written[j] = row[columns[j]] if columns[j] >= 0 else 0.0
 
 
 def documents_of(state: TrackState, column: int, slices: Sequence[WindowSlice]) -> Sample:
     """Return the documents that the topic in a ``column`` of ``state`` holds most of, in ``slices`` of its window."""
-    parts = []
-    for w in slices:
-        own = np.flatnonzero(w.resp[:, : state.k].argmax(axis=1) == column)
-        own = own[w.resp[own, column] > 0.0]
-        nothing, where = np.zeros(len(own)), np.full(len(own), w.index)
-        parts.append(Sample(w.x[own], nothing, where, own, where, nothing, np.zeros(len(own), np.bool_)))
-    return reduce(Sample.and_also, parts)
+    held = [np.flatnonzero(w.resp[:, column] > 0.0) for w in slices]
+    most = (w.resp[own, : state.k].argmax(axis=1) == column for w, own in zip(slices, held, strict=True))
+    held = [own[mostly] for own, mostly in zip(held, most, strict=True)]
+    where, row = np.repeat([w.index for w in slices], [len(own) for own in held]), np.concatenate(held)
+    nothing = np.zeros(len(row))
+    return Sample(
+        chosen_rows([w.x for w in slices], held), nothing, where, row, where, nothing, np.zeros(len(row), np.bool_)
+    )
 
 
 def with_topic(state: TrackState, members: Sample, settings: TrackerSettings, *, on_trial: bool = True) -> TrackState:

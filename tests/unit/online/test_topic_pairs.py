@@ -84,6 +84,7 @@ def test_sums_follow_the_memberships(ended: TrackState) -> None:
             np.testing.assert_array_equal(w.sums.words, fresh.words)
             np.testing.assert_allclose(w.sums.s, fresh.s, rtol=1e-5, atol=1e-5)
             np.testing.assert_array_equal(w.settled().sums.s, fresh.s)
+            np.testing.assert_array_equal(w.n, w.resp.sum(axis=0, dtype=np.float64))
 
 
 def test_columns_of_the_filter_are_those_of_all(ended: TrackState) -> None:

@@ -57,13 +57,13 @@ class SliceSums(NamedTuple):
         out[self.words] = self.s
         return out
 
-    def with_added(self, x: Rows, topics: NDArray[np.intp], share: Floats) -> SliceSums:
-        """Return the sums with some rows ``x`` (M, D) added to ``topics`` (M,), each times its ``share`` (M,)."""
+    def with_added(self, x: Rows, rows: NDArray[np.intp], topics: NDArray[np.intp], share: Floats) -> SliceSums:
+        """Return the sums with some ``rows`` (M,) of ``x`` added to ``topics`` (M,), each times its ``share`` (M,)."""
         s = copied(self.s)
         if isinstance(x, csr_array):
-            _add_rows(x.indptr, x.indices, x.data, self.words, topics, share, s)
+            _add_rows(x.indptr, x.indices, x.data, rows, self.words, topics, share, s)
         else:
-            np.add.at(s.T, topics, share[:, None] * x[:, self.words])
+            np.add.at(s.T, topics, share[:, None] * x[np.ix_(rows, self.words)])
         return SliceSums(self.words, s)
 
     @classmethod
@@ -215,13 +215,20 @@ LEAST_FACTOR = 1e-100
 
 @njit(cache=True, nogil=True)
 def _add_rows(
-    indptr: Any, indices: Any, data: Any, words: NDArray[np.intp], topics: NDArray[np.intp], share: Floats, s: Floats
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    rows: NDArray[np.intp],
+    words: NDArray[np.intp],
+    topics: NDArray[np.intp],
+    share: Floats,
+    s: Floats,
 ) -> None:
-    """Add rows, times their ``share``, to columns of sums over increasing ``words``, among which all of theirs are."""
-    for row in range(len(topics)):
-        for i in range(indptr[row], indptr[row + 1]):
+    """Add ``rows``, times their ``share``, to columns of sums over increasing ``words``, among which all theirs are."""
+    for m in range(len(rows)):
+        for i in range(indptr[rows[m]], indptr[rows[m] + 1]):
             place = np.searchsorted(words, indices[i])
-            s[place, topics[row]] += share[row] * data[i]
+            s[place, topics[m]] += share[m] * data[i]
 
 
 @njit(cache=True, nogil=True)
@@ -259,6 +266,8 @@ def _add_columns(
         row, new, b = m[words[place]], s[place], anchor[words[place]]
         for j in range(kp):
             v = np.float64(new[topics[j]])
+            if v == 0.0:
+                continue
             own[j] += v * v
             before[j] += v * row[j]
             along[j] += v * b
