@@ -120,7 +120,7 @@ class RunningBelief:
     def __init__(self, m: Floats, anchor: Floats | None = None, pins: Pins | None = None) -> None:
         self._m, kp = m.astype(np.float64), m.shape[1]
         self._anchor = np.zeros(len(m)) if anchor is None else np.asarray(anchor, np.float64)
-        self._factor, self._pins = np.ones(kp), pins
+        self._factor, self._least, self._pins = np.ones(kp), 1.0, pins
         self.squares = column_dots(self._m, self._m)
         self.anchor_products, self._anchor_square = np.zeros(kp), np.zeros(kp)
         if anchor is not None:
@@ -135,7 +135,7 @@ class RunningBelief:
         """Return zero columns with the same anchor and pins; only what is added to them costs memory."""
         new = self._like(np.zeros(self._m.shape))
         kp = len(self._factor)
-        new._factor, new.squares, new.anchor_products = np.ones(kp), np.zeros(kp), np.zeros(kp)
+        new._factor, new._least, new.squares, new.anchor_products = np.ones(kp), 1.0, np.zeros(kp), np.zeros(kp)
         return new
 
     def _along(self, m: Floats) -> Vector:
@@ -187,21 +187,22 @@ class RunningBelief:
 
         With ``topics`` the columns of this belief are those of the sums, (kp,).
         """
-        if self._factor.min() < LEAST_FACTOR:
-            self._m, self._factor = self._m * self._factor, np.ones(len(self._factor))
-        to = weight, self._factor, self._anchor, self._m
-        learnt = ColumnProducts(*(_add_words(*sums, *to) if topics is None else _add_columns(*sums, topics, *to)))
+        if self._least < LEAST_FACTOR:
+            self._m, self._factor, self._least = self._m * self._factor, np.ones(len(self._factor)), 1.0
+        to = weight, self._factor, self._anchor, self._m, self.squares, self.anchor_products
+        learnt, now = _add_words(*sums, *to) if topics is None else _add_columns(*sums, topics, *to)
+        self.squares, self.anchor_products = now
         if self._pins is not None:
             columns, vectors = self._pins
-            learnt.anchor[columns] += column_dots(vectors[sums.words], sums.s[:, columns])
-        self.squares = self.squares + weight * (2.0 * learnt.before + weight * learnt.own)
-        self.anchor_products = self.anchor_products + weight * learnt.anchor
-        return learnt
+            along = column_dots(vectors[sums.words], sums.s[:, columns])
+            learnt[2][columns] += along
+            self.anchor_products[columns] += weight[columns] * along
+        return ColumnProducts(*learnt)
 
     def convolve(self, omega: float) -> Vector:
         """Shorten the vectors as a step of the means does, A^-1(A(|h|) omega); return the factors (kp,)."""
         now = self.squares, self._factor, self.anchor_products
-        factor, self.squares, self._factor, self.anchor_products = _shortened(float(len(self._m)), omega, *now)
+        factor, self._least, self.squares, self._factor, self.anchor_products = _shortened(len(self._m), omega, *now)
         return factor
 
     def matrix(self, dtype: Any = np.float32) -> Any:
@@ -233,9 +234,19 @@ def _add_rows(
 
 @njit(cache=True, nogil=True)
 def _add_words(
-    words: NDArray[np.intp], s: Floats, weight: Vector, factor: Vector, anchor: Vector, m: Vector
-) -> tuple[Vector, Vector, Vector]:
-    """Add S, its columns times ``weight``, to the columns of ``m`` times ``factor``; return a `ColumnProducts`."""
+    words: NDArray[np.intp],
+    s: Floats,
+    weight: Vector,
+    factor: Vector,
+    anchor: Vector,
+    m: Vector,
+    squares: Vector,
+    anchor_products: Vector,
+) -> tuple[tuple[Vector, Vector, Vector], tuple[Vector, Vector]]:
+    """Add S, its columns times ``weight``, to the columns of ``m`` times ``factor``.
+
+    Returns a `ColumnProducts`, and the ``squares`` and ``anchor_products`` of a belief afterwards.
+    """
     kp = m.shape[1]
     own, before, along, scale = np.zeros(kp), np.zeros(kp), np.zeros(kp), weight / factor
     for place in range(len(words)):
@@ -246,7 +257,7 @@ def _add_words(
             before[j] += v * row[j]
             along[j] += v * b
             row[j] += scale[j] * v
-    return own, before * factor, along
+    return _learnt(own, before * factor, along, weight, squares, anchor_products)
 
 
 @njit(cache=True, nogil=True)
@@ -258,7 +269,9 @@ def _add_columns(
     factor: Vector,
     anchor: Vector,
     m: Vector,
-) -> tuple[Vector, Vector, Vector]:
+    squares: Vector,
+    anchor_products: Vector,
+) -> tuple[tuple[Vector, Vector, Vector], tuple[Vector, Vector]]:
     """Do as `_add_words` with some columns of S, the ``topics`` (kp,)."""
     kp = len(topics)
     own, before, along, scale = np.zeros(kp), np.zeros(kp), np.zeros(kp), weight / factor
@@ -272,15 +285,30 @@ def _add_columns(
             before[j] += v * row[j]
             along[j] += v * b
             row[j] += scale[j] * v
-    return own, before * factor, along
+    return _learnt(own, before * factor, along, weight, squares, anchor_products)
+
+
+@njit(cache=True, nogil=True)
+def _learnt(
+    own: Vector, before: Vector, along: Vector, weight: Vector, squares: Vector, anchor_products: Vector
+) -> tuple[tuple[Vector, Vector, Vector], tuple[Vector, Vector]]:
+    """Return the products ``own``, ``before`` and ``along`` of columns of S, added times ``weight``, as `_add_words`.
+
+    ``squares`` and ``anchor_products`` (kp,) are those of the belief that they were added to.
+    """
+    now = squares + weight * (2.0 * before + weight * own), anchor_products + weight * along
+    return (own, before, along), now
 
 
 @njit(cache=True, nogil=True)
 def _shortened(
-    d: float, omega: float, squares: Vector, factor: Vector, anchor_products: Vector
-) -> tuple[Vector, Vector, Vector, Vector]:
-    """Return by what `RunningBelief.convolve` shortens columns, (kp,), and what it has of each afterwards."""
-    kp = len(squares)
+    dim: int, omega: float, squares: Vector, factor: Vector, anchor_products: Vector
+) -> tuple[Vector, float, Vector, Vector, Vector]:
+    """Return by what `RunningBelief.convolve` shortens columns, (kp,), and what it has of each afterwards.
+
+    Between them stands the least factor. ``dim`` is D, ``omega`` the persistence; the others belong to the belief.
+    """
+    kp, d = len(squares), float(dim)
     shorter, after, scale, along = np.ones(kp), np.empty(kp), np.empty(kp), np.empty(kp)
     for j in range(kp):
         length = np.sqrt(max(squares[j], 0.0))
@@ -290,7 +318,7 @@ def _shortened(
         if length > 0.0:
             shorter[j] = new / length
         after[j], scale[j], along[j] = new * new, factor[j] * shorter[j], anchor_products[j] * shorter[j]
-    return shorter, after, scale, along
+    return shorter, scale.min(), after, scale, along
 
 
 @njit(cache=True, nogil=True)
