@@ -153,10 +153,10 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     if not state.warm_up:
         again = _warm(state, settings, _restart_temperatures(state, settings))
     elif cold and many and state.seeds is None and topics_for(xs, settings) <= state.k:
-        again = _warm(_annealed(state, settings, rng), settings, ())
-    if again is not None:
         present = _warm(state, settings, (), sweeps=0).bound
-        return replace(again if again.bound > present else _warm(state, settings, ()), present=present)
+        again = replace(_warm(_annealed(state, settings, rng), settings, ()), present=present)
+    if again is not None:
+        return again if again.bound > again.present else _warm(state, settings, ())
     candidates = [_warm(state, settings, ())]
     if cold and sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
         anew = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng, state.seeds)
@@ -221,7 +221,7 @@ def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float], 
         pins=state.pins,
     )
     resps = [_f32(r) for r in fit.resps]
-    return Refit(resps, state.anchor, fit.kappa, fit.bound, state.k, cold=False, present=float(fit.trace[0]))
+    return Refit(resps, state.anchor, fit.kappa, fit.bound, state.k, cold=False, present=fit.begun)
 
 
 def _f32(a: NDArray[np.floating]) -> Matrix:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class Sweep:
     """One sweep: the new ``state``, and what belongs to the state before it.
 
     ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights`` renewed by these, and ``bound``, which is
-    that of full temperature and NaN below it.
+    that of full temperature, NaN if it was not asked for.
     """
 
     state: SmootherState
@@ -74,12 +75,13 @@ class Sweep:
     bound: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SmootherFit:
     """A fitted chain: ``resps`` and ``factor`` q(kappa), and of exactly these all the rest.
 
-    ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights``, ``bound``, and ``h`` (D, kp), the belief
-    after the last slice without the anchor; ``trace`` is the bound before each sweep at full temperature.
+    ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights`` and ``bound``; ``trace`` is the bound
+    before each sweep at full temperature, and ``begun`` that before the first sweep of all. ``model`` is what did not
+    change.
     """
 
     resps: list[Floats]
@@ -87,10 +89,18 @@ class SmootherFit:
     stats: list[SliceSums]
     counts: Vector
     weights: Proportions
-    h: Floats
     bound: float
+    begun: float
     trace: Vector
     converged: bool
+    model: SmootherModel
+
+    @cached_property
+    def h(self) -> Floats:
+        """The belief after the last slice without the anchor, (D, kp)."""
+        last = _filtered(self.factor, self.stats, self.counts.shape[1], self.model)[1]
+        found: Floats = last.matrix(self.model.anchor.dtype)
+        return found
 
     @property
     def kappa(self) -> float:
@@ -156,15 +166,17 @@ def fit_smoother(
     prior = StaticWeights(alpha + n0, alpha + n0, len(xs)) if weights is None else weights
     factor = kappa if isinstance(kappa, KappaFactor) else point_factor(len(h0), kappa)
     state = SmootherState(list(resps0), factor, prior)
+    first: float | None = None
     for beta in betas:
-        state = smoother_sweep(narrow, state, given, beta).state
+        hot = smoother_sweep(narrow, state, given, beta, judged=first is None)
+        state, first = hot.state, hot.bound if first is None else first
     best: tuple[float, SmootherState, list[SliceSums], Vector, Proportions] | None = None
     trace: list[float] = []
     while True:
         sweep = smoother_sweep(narrow, state, given) if len(trace) < max_iter else None
         if sweep is None:
             stats, counts = _statistics(narrow, state, given)
-            steps, now = _filtered(state, stats, counts.shape[1], given)[0], state.weights.renewed(counts)
+            steps, now = _filtered(state.kappa, stats, counts.shape[1], given)[0], state.weights.renewed(counts)
             bound = _bound(state, steps, counts, now, given)
         else:
             stats, counts, now, bound = sweep.stats, sweep.counts, sweep.weights, sweep.bound
@@ -177,11 +189,13 @@ def fit_smoother(
             break
         state = sweep.state
     bound, state, stats, counts, now = best
-    h = _filtered(state, stats, counts.shape[1], given)[1].matrix(h0.dtype)
-    return SmootherFit(state.resps, state.kappa, stats, counts, now, h, bound, np.array(trace), converged)
+    begun = trace[0] if first is None else first
+    return SmootherFit(state.resps, state.kappa, stats, counts, now, bound, begun, np.array(trace), converged, given)
 
 
-def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel, beta: float = 1.0) -> Sweep:
+def smoother_sweep(
+    xs: Sequence[Narrow], state: SmootherState, model: SmootherModel, beta: float = 1.0, *, judged: bool = True
+) -> Sweep:
     """Renew the weights, the concentrations and the responsibilities of all slices once, from smoothed beliefs.
 
     resp = softmax( beta (E[log pi_tk] + E[kappa_k] x'E[mu_tk] - E[ell(kappa_k)]) )
@@ -194,13 +208,14 @@ def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherMo
     xs : slices over their words
     state, model : see there
     beta : float in (0, 1], inverse temperature; the concentrations are kept while it is below 0.3
+    judged : whether the bound is asked for
     """
     d = len(model.anchor)
     stats, counts = _statistics(xs, state, model)
     k = counts.shape[1]
-    (steps, _), weights = _filtered(state, stats, k, model), state.weights.renewed(counts)
-    bound = _bound(state, steps, counts, weights, model) if beta == 1.0 else float("nan")
-    columns = _columns(state, model, k)
+    (steps, _), weights = _filtered(state.kappa, stats, k, model), state.weights.renewed(counts)
+    bound = _bound(state, steps, counts, weights, model) if judged else float("nan")
+    columns = _columns(state.kappa, model, k)
     resps: list[Floats] = []
     squares, crosses = np.zeros((len(stats), k)), np.zeros((len(stats), k))
     for t, back, along in _messages(stats, steps, columns, model):
@@ -236,10 +251,13 @@ class _Step(NamedTuple):
 
 
 def _filtered(
-    state: SmootherState, stats: Sequence[SliceSums], k: int, model: SmootherModel
+    kappa: KappaFactor, stats: Sequence[SliceSums], k: int, model: SmootherModel
 ) -> tuple[list[_Step], RunningBelief]:
-    """Filter all slices; return the steps and the belief after the last."""
-    belief, columns = model.start.copy(), _columns(state, model, k)
+    """Filter all slices, of ``stats``, under ``kappa`` of ``k`` topics; return the steps and the belief after the last.
+
+    ``model`` is that of the chain.
+    """
+    belief, columns = model.start.copy(), _columns(kappa, model, k)
     steps: list[_Step] = []
     for t, s in enumerate(stats):
         factor = belief.convolve(model.omega) if t else np.ones(len(columns))
@@ -272,9 +290,9 @@ def _messages(
         yield t, back, along
 
 
-def _columns(state: SmootherState, model: SmootherModel, k: int) -> Vector:
-    """One concentration per column; zero in the padding."""
-    return per_column(state.kappa.mean, len(model.start.squares), k)
+def _columns(kappa: KappaFactor, model: SmootherModel, k: int) -> Vector:
+    """One concentration ``kappa`` for each of ``k`` columns of the ``model``; zero in the padding."""
+    return per_column(kappa.mean, len(model.start.squares), k)
 
 
 def _statistics(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel) -> tuple[list[SliceSums], Vector]:

@@ -128,6 +128,7 @@ def test_hot_sweeps_soften_labels_and_keep_kappa() -> None:
     assert cold.kappa.mean[0] != 60.0
     assert hot.resps[0].max() < 0.8 < cold.resps[0].max()
     reheated = fit_smoother(xs, resps, *given, betas=[0.03 * 1.4**j for j in range(11)])
+    assert reheated.begun == fit_smoother(xs, resps, *given, max_iter=0).bound
     assert reheated.bound == pytest.approx(fit_smoother(xs, resps, *given).bound, abs=0.1)
 
 
