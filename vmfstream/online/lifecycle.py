@@ -42,7 +42,6 @@ from vmfstream.online.state import (
     Sample,
     TrackState,
     Vector,
-    WindowSlice,
     rows_of,
     slice_rng,
 )
@@ -167,7 +166,7 @@ def _birth(
         return state, []
     new = group.chance < rules.chance
     refines = group.gain >= rules.refining_gain and state.active < settings.topics
-    if _has_drifted(life, state, group) if new else not refines:
+    if _has_drifted(life, state, group, memory) if new else not refines:
         return state, []
     members = life.recent.take(np.flatnonzero(group.joins))
     if not new and _parent(state, members) in state.by_hand.whole:
@@ -199,7 +198,7 @@ def _groups(
     memory: SearchCache,
 ) -> Iterator[Group]:
     """Groups that are new, then those that one half of the recent documents proposes and the other confirms."""
-    held = _holders(state, life.recent)
+    held = memory.once("holders", lambda: _holders(state, life.recent), state)
     told = (held >= 0) & (life.alive_since[held] > state.slice - rules.recent_slices)
     yield from find_new_groups(recent, life.recent.slice, control, state.anchor, state.kappa, rules, told, memory)
     yield from find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules, memory)
@@ -221,13 +220,14 @@ def _explained(state: TrackState, group: Group, memory: SearchCache) -> TrackSta
     return replace(state, life=life)
 
 
-def _has_drifted(life: Lifecycle, state: TrackState, group: Group) -> bool:
+def _has_drifted(life: Lifecycle, state: TrackState, group: Group, memory: SearchCache) -> bool:
     """Tell whether a group is a topic that has drifted: it holds most of the group, and no more documents than before.
 
     Before is the smaller of its usual share and its share of the last slices, so that nothing new is taken for a topic
-    that was dormant.
+    that was dormant. ``life`` is that of the ``state`` in which the ``group`` was found, and ``memory`` that of the
+    searches.
     """
-    topic = _holders(state, life.recent)
+    topic = memory.once("holders", lambda: _holders(state, life.recent), state)
     columns, members = np.unique(topic[group.joins], return_counts=True)
     parent = int(columns[np.argmax(members)])
     if parent < 0 or len(life.decayed_share) < state.k or 2 * members.max() <= members.sum():
@@ -289,7 +289,7 @@ def with_room(
         pair = most_likely_pair(np.where(barred, -np.inf, evidence), life.dormant_since == NEVER)
         if pair is None:
             return None, []
-        lost = -evidence[pair] + (_evidence_before(state, settings)[pair] if on_trial else 0.0)
+        lost = -evidence[pair] + (pairs.evidence_before(state)[pair] if on_trial else 0.0)
         if lost >= gain:
             return None, []
         if not on_trial:
@@ -302,15 +302,6 @@ def with_room(
     gone = int(np.argmin(np.where(may_end, life.dormant_since, state.slice)))
     ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.dormant_since[gone]))
     return with_topic_ended(state, gone, pairs, settings), [ended]
-
-
-def _evidence_before(state: TrackState, settings: TrackerSettings) -> NDArray[np.float64]:
-    """Log evidence that two topics are one without the documents of the newest slices, (K, K); 0 without a window."""
-    if not state.window:
-        return np.zeros((state.k, state.k))
-    newest = settings.births.proposing_slices
-    empty = (WindowSlice(w.index, w.x[:0], w.resp[:0]) for w in state.window[-newest:])
-    return TopicPairs(settings).evidence(replace(state, window=(*state.window[:-newest], *empty)))[0]
 
 
 def with_trials_ended(
@@ -339,7 +330,7 @@ def with_trials_ended(
         evidence, cosine = pairs.evidence(state)
         new = np.isin(state.ids, judged) & ~state.by_hand.are_pinned(state.ids)
         allowed = (cosine >= settings.mergers.crowded_cosine) | new[:, None] | new
-        lost = _evidence_before(state, settings) - evidence
+        lost = pairs.evidence_before(state) - evidence
         pair = most_likely_pair(np.where(allowed & state.by_hand.may_merge(state.ids), -lost, -np.inf), known)
         if pair is None:
             break

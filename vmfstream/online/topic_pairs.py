@@ -8,6 +8,7 @@ before is not filtered again, nor are its products with others computed again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import zeros
 from vmfstream.mixtures.columns import square_of
 from vmfstream.online import filtering
-from vmfstream.online.state import Matrix, TrackerSettings, TrackState
+from vmfstream.online.state import Matrix, TrackerSettings, TrackState, WindowSlice
 from vmfstream.online.topic_slots import columns_at, slots_of
 
 
@@ -48,6 +49,7 @@ class TopicPairs:
     def __init__(self, settings: TrackerSettings) -> None:
         self._settings = settings
         self._known: list[_Known] = []
+        self._before: tuple[TrackState, NDArray[np.float64]] | None = None
 
     def evidence(self, state: TrackState, topic: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
@@ -71,6 +73,20 @@ class TopicPairs:
                 values.flags.writeable = False
             known.evidence.append(found)
         return found
+
+    def evidence_before(self, state: TrackState) -> NDArray[np.float64]:
+        """Log evidence that two topics are one without the documents of the newest slices, (K, K); 0 without a window.
+
+        Not to be written to: it is kept for the next question about the same ``state``.
+        """
+        if self._before is None or self._before[0] is not state:
+            found, newest = np.zeros((state.k, state.k)), self._settings.births.proposing_slices
+            if state.window:
+                empty = (WindowSlice(w.index, w.x[:0], w.resp[:0]) for w in state.window[-newest:])
+                before = replace(state, window=(*state.window[:-newest], *empty))
+                found = TopicPairs(self._settings).evidence(before)[0]
+            self._before = state, found
+        return self._before[1]
 
     def beliefs(self, state: TrackState) -> Matrix:
         """Data parts of the newest beliefs about the topics of ``state``, (D, kp); not to be written to."""

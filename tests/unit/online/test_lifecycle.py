@@ -168,7 +168,7 @@ def test_a_topic_that_turns_is_not_born_again(seed: int, monkeypatch: pytest.Mon
     before, after = (np.unique(ids[t - 1][stream.labels[t] == 3]).tolist() for t in (9, 15))
     assert before == after
     assert adjusted_rand_score(stream.labels[15], ids[14]) == 1
-    monkeypatch.setattr(lifecycle, "_has_drifted", lambda life, state, group: False)
+    monkeypatch.setattr(lifecycle, "_has_drifted", lambda life, state, group, memory: False)
     monkeypatch.setattr(lifecycle, "_same_topic", lambda *given: None)
     assert found(lived(stream, replace(LIVING, topics=5))[1], "born")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.online.streams import LIVING, follow, story
 from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.online import filtering
-from vmfstream.online.state import TrackState
+from vmfstream.online.state import TrackState, WindowSlice
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topic, with_topics_merged, without_topic
 
@@ -75,6 +75,17 @@ def test_topics_that_did_not_change_are_not_filtered_again(ended: TrackState, mo
     assert second[-1] == ended.k
     assert 1 < len(second) < born.k
     assert third == [0]  # what stood in columns 0 and 1 flowed into the next; the others moved up
+
+
+def test_evidence_without_the_newest_slices_is_asked_for_once(ended: TrackState) -> None:
+    pairs, newest = TopicPairs(SETTINGS), SETTINGS.births.proposing_slices
+    found = pairs.evidence_before(ended)
+    assert pairs.evidence_before(ended) is found
+    empty = (WindowSlice(w.index, w.x[:0], w.resp[:0]) for w in ended.window[-newest:])
+    before = replace(ended, window=(*ended.window[:-newest], *empty))
+    np.testing.assert_array_equal(found, TopicPairs(SETTINGS).evidence(before)[0])
+    assert not np.array_equal(pairs.evidence_before(with_topics_merged(ended, 0, 2)), found)
+    assert not pairs.evidence_before(replace(ended, window=())).any()
 
 
 def test_sums_follow_the_memberships(ended: TrackState) -> None:
