@@ -6,7 +6,6 @@ Topics without any document end by themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -50,9 +49,9 @@ def with_topic_ended(
     best = (densities + bias).argmax(axis=1)
     best -= best > gone
     parts = np.split(best, np.cumsum([len(rows) for rows in held])[:-1])
-    slices = zip(left.window, state.window, held, parts, strict=True)
-    window = [w.with_added(rows, to, before.resp[rows, gone]) for w, before, rows, to in slices]
-    return replace(left, window=tuple(window))
+    for w, before, rows, to in zip(left.window, state.window, held, parts, strict=True):
+        w.add(rows, to, before.resp[rows, gone])
+    return left
 
 
 def with_empty_ended(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) -> tuple[TrackState, list[Event]]:

@@ -74,17 +74,14 @@ class WindowSlice:
         s[np.ix_(np.searchsorted(known.words, few.words), topics)] = few.s[:, : len(topics)]
         return self._changed(resp, SliceSums(known.words, s))
 
-    def with_added(self, rows: NDArray[np.intp], topics: NDArray[np.intp], share: Vector) -> WindowSlice:
-        """Add to ``topics`` (M,) what each of some documents has of another one.
+    def add(self, rows: NDArray[np.intp], topics: NDArray[np.intp], share: Vector) -> None:
+        """Add to ``topics`` (M,) what each of some documents has of another one, in a slice that nobody else has seen.
 
         ``rows`` (M,) are their numbers and ``share`` (M,) the memberships that are added.
         """
-        if not len(rows):
-            return self
-        resp = self.resp.copy()
-        resp[rows, topics] += share
-        known = self._known
-        return self._changed(resp, None if known is None else known.with_added(self.x, rows, topics, share))
+        self.resp[rows, topics] += share
+        if self._known is not None:
+            self.sums.add(self.x, rows, topics, share)
 
     def settled(self) -> WindowSlice:
         """Forget sums that were changed, not made from the documents: after a restart they would not be the same."""

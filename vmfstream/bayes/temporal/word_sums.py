@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel_scalars import convolved
-from vmfstream.directional.kernels import accumulate, copied, empty, zeros
+from vmfstream.directional.kernels import accumulate, empty, zeros
 from vmfstream.mixtures.columns import column_dots, column_products, square_of
 
 
@@ -57,14 +57,12 @@ class SliceSums(NamedTuple):
         out[self.words] = self.s
         return out
 
-    def with_added(self, x: Rows, rows: NDArray[np.intp], topics: NDArray[np.intp], share: Floats) -> SliceSums:
-        """Return the sums with some ``rows`` (M,) of ``x`` added to ``topics`` (M,), each times its ``share`` (M,)."""
-        s = copied(self.s)
+    def add(self, x: Rows, rows: NDArray[np.intp], topics: NDArray[np.intp], share: Floats) -> None:
+        """Add some ``rows`` (M,) of ``x`` to ``topics`` (M,), each times its ``share`` (M,)."""
         if isinstance(x, csr_array):
-            _add_rows(x.indptr, x.indices, x.data, rows, self.words, topics, share, s)
+            _add_rows(x.indptr, x.indices, x.data, rows, self.words, topics, share, self.s)
         else:
-            np.add.at(s.T, topics, share[:, None] * x[np.ix_(rows, self.words)])
-        return SliceSums(self.words, s)
+            np.add.at(self.s.T, topics, share[:, None] * x[np.ix_(rows, self.words)])
 
     @classmethod
     def of(cls, x: Rows, resp: Floats) -> SliceSums:
