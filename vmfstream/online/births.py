@@ -248,8 +248,6 @@ def proposed_groups(
     free = np.ones(len(s), np.bool_)
     value = _value_of_seeds(gains, free) + alone
     for _ in range(most):
-        if not overlapping:
-            value = _value_of_seeds(gains, free) + alone
         seed = int(np.argmax(np.where(free, value, -np.inf)))
         if not free[seed]:
             return
@@ -258,13 +256,15 @@ def proposed_groups(
         members[seed] = True
         for _ in range(rules.sweeps):
             before = members
-            members = may & _better_explained(gram, b, square, kappa, float(d), before, least, apart)
+            members = _better_explained(gram, b, square, kappa, float(d), before, may, least, apart)
             if members.sum() < rules.least_members or np.array_equal(members, before):
                 break
         if members.sum() >= rules.least_members:
             yield members
         free = free & ~members
         free[seed] = False
+        if not overlapping:
+            value = _value_of_seeds(gains, free) + alone
 
 
 def _pair_gains(
@@ -332,9 +332,9 @@ def _gains_of_pairs(
 
 @njit(cache=True, nogil=True)
 def _value_of_seeds(gains: NDArray[np.float64], free: Mask) -> Vector:
-    """Sum of the positive gains of the ``free`` documents under a topic of each one."""
+    """Sum of the positive gains of the ``free`` documents under a topic of each of them, zero for others."""
     out = np.zeros(len(gains))
-    for i in range(len(gains)):
+    for i in np.flatnonzero(free):
         for j in range(len(gains)):
             if gains[i, j] > 0.0 and free[j]:
                 out[i] += gains[i, j]
@@ -343,13 +343,24 @@ def _value_of_seeds(gains: NDArray[np.float64], free: Mask) -> Vector:
 
 @njit(cache=True, nogil=True)
 def _better_explained(
-    gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: float, members: Mask, s: Vector, apart: Mask
+    gram: NDArray[np.float64],
+    b: Vector,
+    square: float,
+    kappa: float,
+    d: float,
+    members: Mask,
+    may: Mask,
+    s: Vector,
+    apart: Mask,
 ) -> Mask:
-    """Tell of every document whether the group without itself explains it better than its score ``s``, (N,)."""
+    """Tell of those documents that ``may`` join whether the group without itself explains them better than ``s``, (N,).
+
+    The group has ``members``; other arguments as in `proposed_groups`.
+    """
     cross, squares = _left_out(gram, b, square, kappa, members)
     better, common, last, alone = np.zeros(len(s), np.bool_), ell(d, kappa), -1.0, 0.0
     for i in range(len(s)):
-        if cross[i] == 0.0 and apart[i] and squares[i] >= square:
+        if not may[i] or (cross[i] == 0.0 and apart[i] and squares[i] >= square):
             continue
         if squares[i] != last:  # often the same for all
             last = squares[i]
