@@ -18,5 +18,5 @@ Named = TypeAliasType("Named", np.ndarray[Any, np.dtype[T]], type_params=(T,))  
 def test_a_type_may_have_a_name(expected: Any) -> None:
     check(np.zeros(3, np.int64), expected, "column")
     for wrong in (np.zeros(3), [0, 0, 0]):
-        with pytest.raises(ValueError, match="column: expected .*Named"):
+        with pytest.raises(ValueError, match=r"column: expected .*Named"):
             check(wrong, expected, "column")
