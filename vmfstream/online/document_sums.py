@@ -42,10 +42,12 @@ def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``x vectors`` for one vector (D,) or several (D, G): (N,) or (N, G)."""
     if isinstance(x, np.ndarray):
         return np.asarray(x @ vectors)
-    several = np.ascontiguousarray(vectors.reshape(len(vectors), -1))
-    out = np.zeros((x.shape[0], several.shape[1]))
-    _multiply(x.indptr, x.indices, x.data, several, out)
-    return out.reshape(x.shape[0], *vectors.shape[1:])
+    out = np.zeros((x.shape[0], *vectors.shape[1:]))
+    if vectors.size == len(vectors):  # a third of the time, with the same sums
+        _multiply_one(x.indptr, x.indices, x.data, vectors.ravel(), out.reshape(-1))
+    else:
+        _multiply(x.indptr, x.indices, x.data, np.ascontiguousarray(vectors), out)
+    return out
 
 
 MOST_KEPT = 1000
@@ -107,6 +109,15 @@ def _add_rows(indptr: Any, indices: Any, data: Any, members: NDArray[np.intp], o
     for row in members:
         for j in range(indptr[row], indptr[row + 1]):
             out[indices[j]] += data[j]
+
+
+@njit(cache=True, nogil=True)
+def _multiply_one(indptr: Any, indices: Any, data: Any, vector: Vector, out: Vector) -> None:
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            total += np.float64(data[j]) * vector[indices[j]]
+        out[i] = total
 
 
 @njit(cache=True, nogil=True)
