@@ -36,7 +36,8 @@ def test_sparse_rows_are_as_dense_ones(members: list[int], lowest: float, index:
         np.testing.assert_array_equal(several.T, [sum_of(given, chosen), sum_of(given, np.array([1]))])
     assert products(sparse, vectors) == pytest.approx(exact @ vectors, abs=1e-6)
     for one in (vectors[:, 0], vectors[:, :1]):
-        np.testing.assert_array_equal(products(sparse, one), products(sparse, vectors)[:, 0].reshape(-1, *one.shape[1:]))
+        alone = products(sparse, one)
+        np.testing.assert_array_equal(alone, products(sparse, vectors)[:, 0].reshape(alone.shape))
     for found, expected in zip(Pairs(sparse).with_others(chosen), Pairs(x).with_others(chosen), strict=True):
         assert found == pytest.approx(expected, abs=1e-6)
 
