@@ -47,7 +47,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmfstream.machine import keep_compiled_code
+from vmfstream.folders import keep_compiled_code
 
 if TYPE_CHECKING:
     from vmfstream import datasets, metrics, plot

@@ -1,8 +1,10 @@
-"""Folders of data, the cache folder for computed and downloaded files, writing of files, and names of sources."""
+"""Folders of data, caches of computed, downloaded and compiled files, writing of files, and names of sources."""
 
 from __future__ import annotations
 
 import os
+import warnings
+from contextlib import suppress
 from pathlib import Path
 
 from vmfstream.errors import InputError
@@ -34,10 +36,39 @@ def need_data(name: str) -> Path:
     return found
 
 
-def cache_folder() -> Path:
-    """Return the user's cache folder of this program; it need not exist."""
+def cache_folder(program: str = "vmfstream") -> Path:
+    """Return the user's cache folder of a ``program``; it need not exist."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "vmfstream"
+    return (Path(base) if base else Path.home() / ".cache") / program
+
+
+def keep_compiled_code(package: Path) -> None:
+    """Give compiled code a folder for the time of this process where it can be kept nowhere else, and warn.
+
+    numba keeps it beside the modules of the ``package`` or in the cache of the user, and refuses to start if it may
+    write neither, as in a container that is read-only. The folder is told to it, and to processes that are started from
+    here, by ``NUMBA_CACHE_DIR``; one that is named there already is left alone.
+    """
+    if os.environ.get("NUMBA_CACHE_DIR") or os.access(package, os.W_OK):
+        return
+    with suppress(OSError, RuntimeError):  # it cannot be made, or the user has no home
+        own = cache_folder("numba")
+        own.mkdir(parents=True, exist_ok=True)
+        if os.access(own, os.W_OK):
+            return
+    import atexit
+    import shutil
+    import tempfile
+
+    made = tempfile.mkdtemp(prefix="vmfstream-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = made
+    warnings.warn(
+        f"compiled code is not kept, for neither {package} nor the user's cache can be written; each start takes a "
+        "minute longer: let NUMBA_CACHE_DIR name a folder that can",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def source_name(source: str) -> str:

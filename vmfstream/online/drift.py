@@ -124,7 +124,7 @@ def detect_change(scores: Vector, slices: NDArray[np.int64], rules: DriftSetting
     before = np.flatnonzero(np.diff(slices)) + 1  # scores before the begin of each slice but the first
     if n < rules.least_documents or not len(before):
         return None
-    low, middle, high = quartiles(scores)
+    low, middle, high = np.percentile(scores, [25, 50, 75])
     if high <= low:
         return None
     scaled = np.clip((scores - middle) / (rules.spreads * (high - low)) + 0.5, 0.0, 1.0)
@@ -137,15 +137,6 @@ def detect_change(scores: Vector, slices: NDArray[np.int64], rules: DriftSetting
         return None
     at = before[clearest]
     return Change(int(slices[at]), float(scores[at:].mean() - scores[:at].mean()))
-
-
-def quartiles(scores: Vector) -> Vector:
-    """Return the quartiles of ``scores`` (N,), one at least, as `numpy.percentile` does in four times the time."""
-    at = np.array([0.25, 0.5, 0.75]) * (len(scores) - 1)
-    first = at.astype(np.intp)
-    ordered, part = np.sort(scores), at - first
-    low, high = ordered[first], ordered[np.minimum(first + 1, len(scores) - 1)]
-    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part)))
 
 
 def with_arrival_gains(life: Lifecycle, new: Sample, rules: DriftSettings) -> Lifecycle:

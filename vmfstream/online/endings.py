@@ -15,7 +15,7 @@ from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.belief import belief_of
 from vmfstream.online.mergers import counts
-from vmfstream.online.state import TrackerSettings, TrackState, chosen_rows
+from vmfstream.online.state import TrackerSettings, TrackState, stack
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.records import Event
@@ -44,7 +44,7 @@ def with_topic_ended(
     if not state.window:
         return left
     held = [np.flatnonzero(w.resp[:, gone] > 0.0) for w in state.window]
-    documents = chosen_rows([w.x for w in state.window], held)
+    documents = stack([w.x[rows] for w, rows in zip(state.window, held, strict=True)], state.dim)
     densities = topic_densities(documents, f, belief.gamma, state.kappa)
     best = (densities + bias).argmax(axis=1)
     best -= best > gone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -68,7 +68,7 @@ class WindowSlice:
         part = np.zeros((len(resp), padded(len(topics))), resp.dtype)
         part[:, : len(topics)] = resp[:, topics]
         rows = np.flatnonzero(part.any(axis=1))
-        few = SliceSums.of(chosen_rows([self.x], [rows]), part[rows])
+        few = SliceSums.of(self.x[rows], part[rows])
         s = copied(known.s)
         s[:, topics] = 0.0
         s[np.ix_(np.searchsorted(known.words, few.words), topics)] = few.s[:, : len(topics)]
@@ -164,7 +164,7 @@ class Sample:
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Sample:
         """Choose documents by their numbers."""
-        return Sample(chosen_rows([self.x], [rows]), *(getattr(self, f.name)[rows] for f in fields(self)[1:]))
+        return Sample(*(getattr(self, f.name)[rows] for f in fields(self)))
 
     def and_also(self, other: Sample) -> Sample:
         """Put the documents of another sample behind these."""
@@ -504,32 +504,3 @@ def stack(parts: list[Rows], dim: int) -> Rows:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     return csr_array(vstack(parts, format="csr"))
-
-
-def chosen_rows(parts: Sequence[Rows], numbers: Sequence[NDArray[np.integer[Any]]]) -> Rows:
-    """Put those rows of ``parts``, one at least, under each other that have the ``numbers`` of each part."""
-    dim = int(parts[0].shape[1])
-    some: list[tuple[Any, Any]] = [(x, rows) for x, rows in zip(parts, numbers, strict=True) if len(rows)]
-    if not some or isinstance(some[0][0], np.ndarray):
-        return stack([x[rows] for x, rows in some], dim)
-    found = zip(*(_entries(x.indptr, x.indices, x.data, rows) for x, rows in some), strict=True)
-    lengths, indices, data = map(np.concatenate, found)
-    indptr = np.zeros(len(lengths) + 1, lengths.dtype)
-    np.cumsum(lengths, out=indptr[1:])
-    return csr_array((data, indices, indptr), shape=(len(lengths), dim))
-
-
-@njit(cache=True, nogil=True)
-def _entries(indptr: Any, indices: Any, data: Any, rows: Any) -> tuple[Any, Any, Any]:
-    """Numbers of entries of some ``rows``, their columns and their values."""
-    lengths = np.empty(len(rows), indptr.dtype)
-    for place in range(len(rows)):
-        lengths[place] = indptr[rows[place] + 1] - indptr[rows[place]]
-    total = lengths.sum()
-    columns, values = np.empty(total, indices.dtype), np.empty(total, data.dtype)
-    at = 0
-    for row in rows:
-        for j in range(indptr[row], indptr[row + 1]):
-            columns[at], values[at] = indices[j], data[j]
-            at += 1
-    return lengths, columns, values

@@ -21,7 +21,7 @@ from vmfstream.online.state import (
     TrackerSettings,
     TrackState,
     WindowSlice,
-    chosen_rows,
+    stack,
 )
 
 PER_TOPIC = (
@@ -111,9 +111,8 @@ def documents_of(state: TrackState, column: int, slices: Sequence[WindowSlice]) 
     held = [own[mostly] for own, mostly in zip(held, most, strict=True)]
     where, row = np.repeat([w.index for w in slices], [len(own) for own in held]), np.concatenate(held)
     nothing = np.zeros(len(row))
-    return Sample(
-        chosen_rows([w.x for w in slices], held), nothing, where, row, where, nothing, np.zeros(len(row), np.bool_)
-    )
+    x = stack([w.x[own] for w, own in zip(slices, held, strict=True)], state.dim)
+    return Sample(x, nothing, where, row, where, nothing, np.zeros(len(row), np.bool_))
 
 
 def with_topic(state: TrackState, members: Sample, settings: TrackerSettings, *, on_trial: bool = True) -> TrackState:

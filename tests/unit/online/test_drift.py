@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.online.streams import LIVING, follow, story
 from vmfstream.directional.vmf import sample
-from vmfstream.online.drift import detect_change, drift_angles, quartiles, terms
+from vmfstream.online.drift import detect_change, drift_angles, terms
 from vmfstream.online.settings import DriftSettings
 
 RULES = DriftSettings()
@@ -163,9 +163,3 @@ def test_quiet_topics_raise_no_alarm_and_turned_ones_do() -> None:
     assert drift.evidence > 0
     assert drift.value is not None
     assert 0 < drift.value < 90
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 100, 1001])
-def test_quartiles_are_those_of_numpy(n: int) -> None:
-    for scores in np.random.default_rng(n).normal(0.0, 50.0, (20, n)):
-        np.testing.assert_array_equal(quartiles(scores), np.percentile(scores, [25, 50, 75]))

@@ -14,7 +14,7 @@ from vmfstream.online import tracker
 from vmfstream.online.belief import refreshed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.slice_end import close, judge
-from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, chosen_rows, rows_of, stack
+from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.online.topic_slots import columns_at
 
 
@@ -136,19 +136,6 @@ def test_stack_keeps_the_kind_of_rows() -> None:
     assert isinstance(both, np.ndarray)
     assert rows_of(both) == 80
     assert accumulate(stack([nothing, dense[:0]], 300), np.zeros((0, 16), np.float32)).shape == (300, 16)
-
-
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("numbers", [[[1, 4], [], [39, 0, 0]], [[], [], []], [[5]]])
-def test_rows_are_chosen_as_by_numpy(numbers: list[list[int]], *, dense: bool) -> None:
-    xs = texts(slices=3)[: len(numbers)]
-    expected = np.concatenate([x.toarray()[np.array(chosen, np.intp)] for x, chosen in zip(xs, numbers, strict=True)])
-    found = chosen_rows([x.toarray() for x in xs] if dense else xs, [np.array(some, np.intp) for some in numbers])
-    assert rows_of(found) == len(expected)
-    if len(expected):
-        assert isinstance(found, np.ndarray) == dense
-        np.testing.assert_array_equal(found if isinstance(found, np.ndarray) else found.toarray(), expected)
-        assert found.dtype == xs[0].dtype
 
 
 @pytest.mark.parametrize("columns", [[0, 1, 2], [0, 2, 3, -1], [-1, -1, 3, 4, 0], [-1, 0, 1, -1, 2], [4]])

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from vmfstream.machine import keep_compiled_code
+from vmfstream.folders import keep_compiled_code
 
 
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Return a folder that nobody may write; what was told to numba is told again afterwards."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    monkeypatch.setattr("sys.platform", "linux")
     folder, access = tmp_path / "package", os.access
     monkeypatch.setattr(os, "access", lambda path, mode: path != folder and access(path, mode))
     return folder
@@ -33,7 +33,8 @@ def test_without_any_place_it_has_a_folder_for_the_time_of_the_process(
     package: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
 ) -> None:
     (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file") if home == "file" else "~no-such-user/cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file") if home == "file" else "")
+    monkeypatch.setattr(Path, "home", partial(Path.expanduser, Path("~no-such-user")))
     left: list[tuple[object, ...]] = []
     monkeypatch.setattr("atexit.register", lambda *call, **named: left.append(call))
     with pytest.warns(RuntimeWarning, match=r"neither .*package nor .* can be written; .* let NUMBA_CACHE_DIR name"):
