@@ -18,7 +18,7 @@ WRITING = "writing"
 STAGES = {
     "reading": "polling, decoding and admitting messages",
     "embedding": "vectors of texts by a sentence model",
-    "waiting": "nothing to do: no messages yet",
+    "waiting": "nothing to do: no messages yet, or stories not learnt yet",
     "words": "counting words and making unit rows",
     "scoring": "scoring documents and adding them to topics",
     "stories": "giving documents their stories",

@@ -167,6 +167,11 @@ class Vocabulary:
         """Whether less than half of the room is left that `reserve` was asked for."""
         return len(self._forms) + self._reserved // 2 > self._forms.limit
 
+    @property
+    def renames(self) -> bool:
+        """Whether the next :meth:`close_slice` may number terms anew, or show other words for them."""
+        return self._stem is not None or self.terms + len(self._forbidden) > _CROWDED * self.capacity
+
     def reserve(self, more: int) -> None:
         """Have room for ``more`` words beyond those that `restore` brings, for a copy that only reads documents.
 

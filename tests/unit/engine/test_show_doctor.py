@@ -226,7 +226,8 @@ def test_a_run_tells_where_its_time_went(tmp_path: Path) -> None:
     assert set(stored) == {*passed_through, ELAPSED}
     assert all(seconds > 0.0 for seconds in stored.values())
     assert stored[ELAPSED] < passed
-    assert sum(stored[name] for name in passed_through if name not in ("reading", "writing")) < stored[ELAPSED]
+    meanwhile = ("reading", "stories", "writing")  # in threads of their own
+    assert sum(stored[name] for name in passed_through if name not in meanwhile) < stored[ELAPSED]
     header, *rows, _ = profile_lines(path)
     assert header.split() == ["stage", "seconds", "share"]
     for row, name in zip(rows, [*passed_through, ELAPSED], strict=True):
@@ -247,7 +248,7 @@ def test_times_of_interrupted_and_continued_runs_add_up(tmp_path: Path) -> None:
     assert all(both[name] >= seconds for name, seconds in first.items())
     for name in ("reading", "words", "scoring", "slice ends", "writing", ELAPSED):
         assert both[name] > first.get(name, 0.0), name
-    assert sum(both.values()) - both[ELAPSED] <= both[ELAPSED]  # all was done in one thread
+    assert sum(both.values()) - both["stories"] - both[ELAPSED] <= both[ELAPSED]  # all else was done in one thread
 
 
 def test_a_run_file_without_times_says_so(tmp_path: Path) -> None:

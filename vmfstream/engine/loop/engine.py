@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Protocol
 
 from vmfstream.engine.loop.namer import BackgroundNamer
@@ -157,7 +158,7 @@ class Engine:
             finished = self.finished and not epoch.documents
             self._report(self._state.described.label, epoch, observe, finished=finished)
 
-        with self._clock.on(), self._batches, self._writer:
+        with self._clock.on(), self._batches, self._writer, self._state.story_thread or nullcontext():
             report(Epoch())
             over = False
             while not over:
@@ -181,7 +182,8 @@ class Engine:
         self.finished = epoch.end
         self._epoch += 1
         with timed(WRITING):
-            stories, story_events = (None, []) if state.stories is None else state.stories.take()
+            stories = state.stories
+            story_rows, story_events = (None, []) if stories is None else stories.take()
             open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
             sampled = state.sampler.take(described.index, state.encoder)
             rows = DocumentRows.joined(epoch.rows) if epoch.rows else None
@@ -209,15 +211,15 @@ class Engine:
             finished=self.finished,
             sampled=sampled,
             seconds=self._clock.take(),
-            stories=stories,
-            story_slices=[] if state.stories is None else state.stories.take_slices(),
+            stories=story_rows,
+            story_slices=[] if stories is None else stories.take_slices(),
             story_events=story_events,
             documents=None if rows is None or not state.settings.documents else self._documents(rows),
             decisions=decisions,
             undone=undone,
             documents_per_topic=state.settings.documents_per_topic,
             relabelled=state.take_relabelled(),
-            in_other_stories=[] if state.stories is None else state.stories.take_smoothed(),
+            in_other_stories=[] if stories is None else stories.take_smoothed(),
             given_names=[] if self._namer is None else self._namer.take(),
             labels=rows if state.settings.labels else None,
         )

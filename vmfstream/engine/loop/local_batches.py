@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,15 +181,14 @@ class LocalBatches:
         of_batch = score if model.begun else None
         sampling, novel = state.sampler.wanted, settings.novel_documents
         wanted: dict[str, Any] = {
-            "stories": state.stories is not None,
+            "stories": state.story_thread is not None,
             "rows": settings.documents or settings.labels,
             "text": settings.text,
             "places": settings.labels,
             "again": state.again,
         }
-        labels = state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel, **wanted), epoch)
-        if labels is not None and self._in_stories is not None:
-            self._in_stories(documents, labels)
+        result = learn_batch(documents, state.encoder, of_batch, keep, sampling, novel, **wanted)
+        state.fold(result, epoch, None if self._in_stories is None else partial(self._in_stories, documents))
 
     @property
     def caught_up(self) -> bool:

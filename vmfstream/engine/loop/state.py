@@ -22,6 +22,7 @@ from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.seeding import Seeding
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.stories import StoryLevel
+from vmfstream.engine.loop.story_thread import StoryThread, Told
 from vmfstream.engine.loop.topic_names import NameLevel
 from vmfstream.engine.loop.word_quality import with_quality
 from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrown, SliceSummary, TopicView
@@ -38,7 +39,6 @@ from vmfstream.records import (
     TopicRows,
     arrays_under,
 )
-from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, Encoder, Growth, TextEncoder, TopicNaming, WordCounting
 
 _NO_SLICE = -(2**62)
@@ -107,7 +107,7 @@ class EngineState:
     position : how far the stream was read.
     buffer : documents that are encoded again when the vocabulary changes.
     sampler, novel : the documents that the run file keeps for snapshots, and reports as novel.
-    stories : the stories beside the topics; None if there are none.
+    story_thread : learns the stories beside the topics; None if there are none.
     decisions : what people have decided.
     names : what names topics by phrases and words; None if documents have no words.
     """
@@ -127,15 +127,21 @@ class EngineState:
         self.buffer = DocumentBuffer()
         self.sampler = Sampler(settings.sample, settings.seed)
         self.novel = MostNovel(settings.novel_documents)
-        self.stories: StoryLevel | None = None
+        self.story_thread: StoryThread | None = None
         if settings.stories is not None and isinstance(encoder, WordCounting):
-            self.stories = StoryLevel(settings.stories, encoder.vocabulary, settings.story_window)
+            level = StoryLevel(settings.stories, encoder.vocabulary, settings.story_window)
+            self.story_thread = StoryThread(level)
         self.decisions, self._seeding = DecisionBook(pending), seeding
         self.names = NameLevel(encoder.vocabulary, namer) if isinstance(encoder, WordCounting) else None
         self._hooks = hooks
         self._relabelled: list[SmoothedDocuments] = []
         self._later = LaterTopics()
         self._announced = 0
+
+    @property
+    def stories(self) -> StoryLevel | None:
+        """The stories beside the topics, once they have learnt all documents so far; None if there are none."""
+        return None if self.story_thread is None else self.story_thread.settled()
 
     @property
     def described(self) -> Slice:
@@ -163,20 +169,27 @@ class EngineState:
         begun = self.settings.documents and self.model.begun
         return begun and self.position.in_slice > self.model.kept_documents
 
-    def fold(self, result: BatchResult, epoch: Epoch) -> NDArray[np.int64] | None:
-        """Add the result of a batch to the open slice; let a model that has not begun do so once it has enough.
+    def fold(self, result: BatchResult, epoch: Epoch, in_stories: Told | None = None) -> None:
+        """Add the ``result`` of a batch to the open slice; let a model that has not begun do so once it has enough.
 
-        Returns the ids of the stories of its documents, (N,), or None without stories.
+        Stories may learn its documents later, as `stories` says: then ``in_stories`` is called, and the rows that are
+        in ``epoch`` get their stories.
         """
-        labels, index = None, self.position.slice or 0
-        if self.stories is not None and result.stories is not None:
-            with timed("stories"):
-                labels = self.stories.learn(result.stories, index, self.position.in_slice - len(result.stories.kept))
+        index = self.position.slice or 0
         n = result.scored + result.empty if self.model.begun else len(result.kept)
-        place = self.position.in_slice - n
+        first = self.position.in_slice - n
+        at = len(epoch.rows)
         if result.rows is not None:
-            story = result.rows.story if labels is None else labels
-            epoch.rows.append(replace(result.rows, story=story, place=np.arange(place, place + n)))
+            epoch.rows.append(replace(result.rows, place=np.arange(first, first + n)))
+
+        def told(labels: NDArray[np.int64]) -> None:
+            if result.rows is not None:
+                epoch.rows[at] = replace(epoch.rows[at], story=labels)
+            if in_stories is not None:
+                in_stories(labels)
+
+        if self.story_thread is not None and result.stories is not None:
+            self.story_thread.learn(result.stories, index, first, told)
         if result.all_counts is not None:
             if not len(self._later):
                 self._later.begin(self.buffer.open, self.buffer.first.get(index, 0))
@@ -203,7 +216,6 @@ class EngineState:
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
                 self.buffer.first[index] = self.position.in_slice
             self._relabel(self.model.labels())
-        return labels
 
     def end_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
         """End the open slice: let the vocabulary grow and the model learn, and report what is known now."""
@@ -231,8 +243,8 @@ class EngineState:
         if self.model.begun and not begun:
             self._name_seeds()
         first = []
-        if self.stories is not None:
-            first = self.stories.end_slice(index, [] if summary is None else summary.events)
+        if (stories := self.stories) is not None:
+            first = stories.end_slice(index, [] if summary is None else summary.events)
         parts = self.buffer.open
         if summary is not None:
             self._relabel(summary.labelled if begun else self.model.labels())
@@ -283,8 +295,8 @@ class EngineState:
     def label_window(self) -> None:
         """Give the documents of the window the topics and stories that they have now, as at the end of a stream."""
         self._relabel(self.model.labels())
-        if self.stories is not None:
-            self.stories.flush()
+        if (stories := self.stories) is not None:
+            stories.flush()
 
     def take_relabelled(self) -> list[SmoothedDocuments]:
         """Return the documents that got later labels since the last call."""
@@ -317,8 +329,8 @@ class EngineState:
         open_part |= {f"{_ENCODER}{name}": a for name, a in self.encoder.state().items()}
         open_part |= self.buffer.open_arrays(self.encoder) | self.sampler.open_arrays() | self.novel.arrays()
         open_part |= self._later.arrays(self.encoder)
-        if self.stories is not None:
-            open_part |= {f"{_STORIES}{name}": a for name, a in self.stories.arrays().items()}
+        if (stories := self.stories) is not None:
+            open_part |= {f"{_STORIES}{name}": a for name, a in stories.arrays().items()}
         of_epoch, of_slice = self.model.arrays()
         if not slice_ended:
             return open_part | of_epoch, None
@@ -350,8 +362,8 @@ class EngineState:
         position.recent.restore(open_part["engine.recent"])
         self.sampler.restore(open_part, slice_part)
         self.novel.restore(open_part)
-        if self.stories is not None:
-            self.stories.restore(stored_stories(open_part))
+        if (stories := self.stories) is not None:
+            stories.restore(stored_stories(open_part))
         if self.names is not None:
             self.names.restore(arrays_under(slice_part, _NAMES))
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
@@ -362,10 +374,12 @@ class EngineState:
     def _regrown(self) -> Regrown:
         """Let the vocabulary grow, and offer the kept documents in it."""
         self.sampler.pack(self.encoder)
+        if self.story_thread is not None and self.story_thread.renamed_soon:
+            self.story_thread.settled()
         growth = self.encoder.close_slice(self.position.slice or 0)
         self.buffer.remap(growth.terms)
-        if self.stories is not None:
-            self.stories.remap(growth.terms)
+        if growth.terms is not None and (stories := self.stories) is not None:
+            stories.remap(growth.terms)
         for hook in self._hooks:
             hook.vocabulary_changed(growth)
         seeds = None

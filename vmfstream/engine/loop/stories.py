@@ -96,7 +96,19 @@ class StoryLevel:
         self._ended: list[StoryRows] = []
         self._then: list[StorySlices] = []
 
-    def learn(self, documents: StoryDocuments, index: int, first: int = 0) -> NDArray[np.int64]:
+    @property
+    def terms(self) -> int:
+        """How many columns the words of documents need now."""
+        return self._vocabulary.n_terms
+
+    @property
+    def renamed_soon(self) -> bool:
+        """Whether the next end of a slice may give columns other numbers, or words other names."""
+        return self._vocabulary.renames
+
+    def learn(
+        self, documents: StoryDocuments, index: int, first: int = 0, terms: int | None = None
+    ) -> NDArray[np.int64]:
         """Learn documents in their order; return the ids of their stories, (N,), -1 for those without words.
 
         Parameters
@@ -104,13 +116,15 @@ class StoryLevel:
         documents : N documents.
         index : number of the open slice, to which they belong.
         first : place in the slice of the first one.
+        terms : `terms` when they had been counted; by default as it is now.
         """
         vectors = documents.vectors
-        mixture, weights = self._parts(0 if vectors is None else vectors.shape[1])
+        terms = self.terms if terms is None else terms
+        mixture, weights = self._parts(0 if vectors is None else vectors.shape[1], terms)
         if not mixture.vectors:  # a run that began with stories of words alone goes on so
             vectors = None
         counts = documents.counts
-        mixture.widen(max(mixture.columns, self._vocabulary.n_terms))
+        mixture.widen(max(mixture.columns, terms))
         shape = (len(counts), mixture.columns)
         rows = weights.weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
         labels = np.empty(len(counts), np.int64)
@@ -310,14 +324,14 @@ class StoryLevel:
         if len(self._made[1].document_frequency) > mixture.columns:
             raise ValueError(f"expected frequencies of at most {mixture.columns} words")
 
-    def _parts(self, vectors: int = 0) -> tuple[SequentialMixture, RunningTfidf]:
+    def _parts(self, vectors: int = 0, terms: int = 0) -> tuple[SequentialMixture, RunningTfidf]:
         """Return the mixture and the weights of words; made when the first document comes, with ``vectors`` so long."""
         if self._made is None:
             from vmfstream.stories.mixture import SequentialMixture
             from vmfstream.stories.weights import RunningTfidf
             from vmfstream.stories.window import Window
 
-            columns = max(self._vocabulary.n_terms, 1)
+            columns = max(terms, 1)
             self._made = SequentialMixture(self._settings, columns, vectors=vectors), RunningTfidf()
             self._window = Window(self._size) if self._size else None
         return self._made

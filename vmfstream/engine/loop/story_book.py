@@ -152,9 +152,12 @@ class StoryBook:
             places, topics, scores, times, index, self.size, self.first, self.last, self.last_slice, self.topic,
             self.votes, self.now, self.changed, self.score, source,
         )  # fmt: skip
-        for place in np.flatnonzero((source != np.arange(KEPT)).any(axis=1)).tolist():
-            old = self.documents[place].copy()
-            self.documents[place] = [old[at] if at < KEPT else documents[at - KEPT] for at in source[place].tolist()]
+        moved = np.flatnonzero((source != np.arange(KEPT)).any(axis=1))
+        source = source[moved]
+        new = source >= KEPT
+        best = np.take_along_axis(self.documents[moved], np.where(new, 0, source), axis=1)
+        best[new] = _column([documents[at] for at in (source[new] - KEPT).tolist()])
+        self.documents[moved] = best
 
     def merge(self, place: int, other: int) -> None:
         """Let the story at place ``other`` have the documents of the one at ``place`` too, which stays as it is."""

@@ -258,7 +258,7 @@ class RangedBatches:
             encoder_state=state.encoder.blank_state(),
             prediction=_distributed(state.model).prediction() if state.model.begun else None,
             novel=self._settings.novel_documents,
-            stories=state.stories is not None,
+            stories=state.story_thread is not None,
             rows=self._settings.documents or self._settings.labels,
             text=self._settings.text,
             places=self._settings.labels,
