@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -129,4 +130,6 @@ def title_of(path: Path) -> str:
 
 def printable(name: str) -> str:
     """Return the name of a file as text; a replacement character stands for bytes that are none."""
-    return os.fsencode(name).decode("utf-8", "replace")
+    return name.encode("utf-8", sys.getfilesystemencodeerrors()).decode(
+        "utf-8", "replace"
+    )  # also where names are ASCII

@@ -8,8 +8,8 @@ information log K.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Row
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -441,7 +441,7 @@ def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any
     Raises
     ------
     ValueError
-        If ``words`` is no integer of at least 1.
+        If ``words`` is no integer of at least 1, or a row is no mapping or lacks something.
 
     Examples
     --------
@@ -452,8 +452,23 @@ def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any
     0.0
     """
     check_parameters({"words": words}, {"words": Whole(1)})
-    taken, compared = taken_over(topics, events, words)
+    topics = _checked_rows("topics", topics, ("slice", "topic", "words"))
+    taken, compared = taken_over(topics, _checked_rows("events", events, ("slice", "kind", "topic", "other")), words)
     return len(taken) / compared if compared else math.nan
+
+
+def _checked_rows(name: str, rows: Sequence[Row[str, Any]], fields: Sequence[str]) -> list[Row[str, Any]]:
+    """Return the rows that an argument called ``name`` gives, each of which must have the ``fields``."""
+    wanted = f"{name}: expected rows with {', '.join(fields)}, as TopicTracker.{name}() gives"
+    if not isinstance(rows, Iterable):
+        raise ValueError(f"{wanted}, got {type(rows).__name__}")
+    checked = list(rows)
+    for place, row in enumerate(checked):
+        if not isinstance(row, Row):
+            raise ValueError(f"{wanted}, got {type(row).__name__} in place {place}")
+        if missing := [field for field in fields if field not in row]:
+            raise ValueError(f"{wanted}, got none of {', '.join(missing)} in place {place}")
+    return checked
 
 
 def topic_coherence(
@@ -486,8 +501,8 @@ def topic_coherence(
     Raises
     ------
     ValueError
-        If columns and words are not equally many, a word has two columns or stands twice in a topic, there is no such
-        measure, or a sparse ``reference`` is damaged.
+        If columns and words are not equally many, a word has two columns or stands twice in a topic, a topic is made of
+        something else than words, there is no such measure, or ``reference`` is no matrix of counts or a damaged one.
 
     Examples
     --------
@@ -498,7 +513,15 @@ def topic_coherence(
     array([ 1.  ,  0.5 , -0.95])
     """
     check_sparse("reference", reference)
-    counts = csr_array(reference)
+    given = reference if issparse(reference) else np.asarray(reference)
+    if given.ndim != 2 or given.dtype.kind not in "biuf":
+        kinds = {"U": "texts", "O": type(reference).__name__}
+        got = kinds.get(given.dtype.kind, f"the shape {given.shape}")
+        raise ValueError(
+            f"reference: expected counts of words in documents, (documents, words), got {got}; scikit-learn's "
+            "CountVectorizer makes them of texts"
+        )
+    counts = csr_array(given)
     counts.eliminate_zeros()
     column = {word: at for at, word in enumerate(vocabulary)}
     if not len(column) == len(vocabulary) == counts.shape[1]:
@@ -508,8 +531,11 @@ def topic_coherence(
         )
     if measure not in ("npmi", "c_v"):
         raise ValueError(f"measure: expected 'npmi' or 'c_v', got {measure!r}")
+    if isinstance(topics, str) or not isinstance(topics, Iterable):
+        raise ValueError(f"topics: expected a sequence of words for each topic, got {topics!r}")
     for k, topic in enumerate(topics):
-        if isinstance(topic, str) or len(set(topic)) != len(topic):
+        words_alone = isinstance(topic, Sequence | np.ndarray) and all(isinstance(word, str) for word in topic)
+        if isinstance(topic, str) or not words_alone or len(set(topic)) != len(topic):
             raise ValueError(f"topics[{k}]: expected a sequence of different words, got {topic!r}")
     words = list(dict.fromkeys(word for topic in topics for word in topic))
     place = {word: at for at, word in enumerate(words)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,15 @@ def test_a_page_is_titled_by_the_name_without_endings(
     if path.is_dir():
         monkeypatch.chdir(path)
         assert folders.title_of(Path()) == name
+
+
+def test_names_are_text_also_where_python_was_told_that_they_are_ascii() -> None:
+    program = (
+        "from vmfstream.folders import printable; print(ascii(printable('\\xfc')), ascii(printable('\\udcc3\\udcbc')))"
+    )
+    ascii_only = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=ascii_only, check=False)
+    assert (done.stdout, done.stderr) == ("'\\xfc' '\\xfc'\n", "")
 
 
 def test_data_is_in_the_named_folder_then_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

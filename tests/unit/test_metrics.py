@@ -183,6 +183,18 @@ def test_posterior_entropy_leaves_zero_rows_out() -> None:
         (lambda: metrics.posterior_entropy([[0.0, 0.0]]), "rows that sum to 1"),
         (lambda: metrics.takeover_rate([], [], words=0), "words: expected an integer of at least 1, got 0"),
         (lambda: metrics.takeover_rate([], [], words=cast(Any, None)), "words: expected an integer of .*, got None"),
+        (
+            lambda: metrics.takeover_rate(cast(Any, None), []),
+            r"topics: .* TopicTracker.topics\(\) gives, got NoneType",
+        ),
+        (
+            lambda: metrics.takeover_rate(cast(Any, ["a"]), []),
+            "topics: expected rows with .* got str in place 0",
+        ),
+        (
+            lambda: metrics.takeover_rate([], [{"slice": 1, "kind": "born"}]),
+            "events: .* got none of topic, other",
+        ),
         (lambda: metrics.held_out([1.0], cast(Any, "a")), "d: expected an integer of at least 2, got 'a'"),
         (lambda: metrics.next_slice_improvement(1.0, cast(Any, "a"), 3), "two numbers, .* got 1.0, 'a' and 3"),
         (lambda: metrics.next_slice_improvement(1.0, 1.0, cast(Any, None)), "one document, got 1.0, 1.0 and None"),

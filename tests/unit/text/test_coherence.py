@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -107,6 +108,35 @@ def test_diversity_is_the_share_of_different_words() -> None:
 def test_what_cannot_be_judged_says_so(topics: list[list[str]], vocabulary: list[str], measure: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         metrics.topic_coherence(topics, np.ones((3, 2)), vocabulary, measure=measure)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("topics", "says"),
+    [
+        ([[("a", 0.5), ("b", 0.2)]], r"topics\[0\]: expected a sequence of different words, got \[\('a', 0.5\)"),
+        ([None], r"topics\[0\]: expected a sequence of different words, got None"),
+        (None, "topics: expected a sequence of words for each topic, got None"),
+        ("ab", "topics: expected a sequence of words for each topic, got 'ab'"),
+    ],
+)
+def test_what_is_no_topic_of_words_says_so(topics: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        metrics.topic_coherence(topics, np.ones((3, 2)), ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("reference", "got"),
+    [
+        (["a b", "b"], "texts"),
+        ("a", "texts"),
+        (None, "NoneType"),
+        ([1, 2], r"the shape \(2,\)"),
+        ([], r"the shape \(0,\)"),
+    ],
+)
+def test_a_reference_is_a_matrix_of_counts(reference: Any, got: str) -> None:
+    with pytest.raises(ValueError, match=f"documents, words.*, got {got}; scikit-learn's CountVectorizer"):
+        metrics.topic_coherence([["a", "b"]], reference, ["a", "b"])
 
 
 def test_a_run_keeps_them_by_topic_and_slice(tmp_path: Path) -> None:
