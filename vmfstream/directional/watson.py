@@ -136,7 +136,7 @@ def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Vec
         shape, power = (c - 0.5, -0.5) if kappa > 0.0 else (0.5, c - 1.5)
         little = _draw_little(shape, power, abs(kappa), n, rng)
         cosine, sine = (np.sqrt(1.0 - little), np.sqrt(little))[:: 1 if kappa > 0.0 else -1]
-        return place_around(axis, rng.choice([-1.0, 1.0], n) * cosine, sine, rng)
+        return place_around(axis, rng.choice(np.array([-1.0, 1.0]), n) * cosine, sine, rng)
     along, across = np.full(n, 0.5), np.full(n, c - 0.5)
     if kappa > 0.0:
         along += _draw_terms(0.5, c, kappa, n, rng)

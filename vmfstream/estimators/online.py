@@ -297,7 +297,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self._report_empty(labels < 0)
         self.labels_ = labels
         learnt = labels if copies is None else labels[copies.rows]
-        self.lower_bound_ = float(density.sum() / max(1, np.count_nonzero(learnt >= 0)))  # rows without one have 0
+        self.lower_bound_ = float(density.sum() / max(1, int(np.count_nonzero(learnt >= 0))))  # rows without one have 0
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         # BLAS sums dense rows in an order that depends on their number: in single precision it would show in the scores

@@ -192,7 +192,7 @@ def _bins(thickness: Doubles, n: Ints, per: int, measure: SizeMeasure) -> tuple[
     slices = thickness.shape[0]
     ends = np.arange(slices, 0, -per)[::-1]
     starts = np.maximum(ends - per, 0)
-    weights = np.ones(slices) if measure == "documents" else n / max(1, n.max())
+    weights = np.ones(slices) if measure == "documents" else n / np.maximum(n.max(), 1)
     rows, source = [], []
     for a, b in zip(starts, ends, strict=True):
         part = thickness[a:b]

@@ -164,7 +164,7 @@ class _Chain:
             ((b + prior.anchor[:, None]) * mu[:, : self.k]).sum() for b, mu in zip(before, self.mu, strict=True)
         )
         far = -0.5 * ((np.log(self.kappa) - prior.kappa.m) ** 2).sum() / prior.kappa.s2
-        if prior.step is None:
+        if prior.alpha is not None:
             weights = gammaln(prior.alpha + counts.sum(axis=0)).sum()
         else:
             steps = np.diff(self.eta, axis=0, prepend=0.0)
@@ -184,7 +184,7 @@ class _Chain:
         return pull if t == len(self.mu) - 1 else pull + prior.tau * self.mu[t + 1][:, :k]
 
     def _drawn_weights(self, counts: Vector, rng: np.random.Generator) -> Vector:
-        if self.prior.step is None:
+        if self.prior.alpha is not None:
             pi = rng.dirichlet(self.prior.alpha + counts.sum(axis=0))
             return np.tile(pi, (len(counts), 1))
         for t, seen in enumerate(counts):

@@ -91,7 +91,7 @@ def proportions(
     if rule not in get_args(ProportionRule):
         raise ValueError(f"proportions must be one of {', '.join(get_args(ProportionRule))}; got {rule!r}")
     strength = float(k) if strength is None else strength
-    for name, value in (("alpha", np.min(alpha)), ("step", step), ("strength", strength)):
+    for name, value in (("alpha", float(np.asarray(alpha).min())), ("step", step), ("strength", strength)):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be positive and finite; got {value}")
     if rule == "static":

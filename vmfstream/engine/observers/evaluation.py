@@ -153,7 +153,7 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     linked = max((from_static(past, fit, prior, settings, omega) for fit, prior in fits), key=lambda c: c.bound)
     stats = [accumulate(part, resp, threads=settings.threads) for part, resp in zip(past, linked.resp, strict=True)]
     _, h = forward(stats, linked.kappa, np.zeros_like(stats[0]), omega)
-    n = sum(resp.sum(axis=0, dtype=np.float64) for resp in linked.resp)[:k]
+    n = np.sum([resp.sum(axis=0, dtype=np.float64) for resp in linked.resp], axis=0)[:k]
     weights = np.log(n + settings.alpha) - np.log(n.sum() + k * settings.alpha)
     density = next_slice_density(x, convolve(h[-1], omega), linked.anchor, linked.kappa, weights)
     return float(static), float(density[has_direction].mean())
