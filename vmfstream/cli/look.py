@@ -187,7 +187,7 @@ def show(
     vmfstream show run.duckdb --json
     """
     from vmfstream.cli.diagnosis import told_of_input
-    from vmfstream.cli.topic_table import default_reading, newest_stories, one_topic, topics_of_slice
+    from vmfstream.cli.topic_table import newest_stories, one_topic, smoothed_slices, topics_of_slice
     from vmfstream.runfile.queries import Reader
 
     if stories:
@@ -199,15 +199,22 @@ def show(
         raise InputError("--topic shows one topic in every slice, --at all topics of one slice; leave one of them out")
     reader = Reader(run_file)
     with reader.at_once():
-        chosen = "smoothed" if smoothed else reading or default_reading(reader)
+        chosen = "smoothed" if smoothed else reading
         rows = topics_of_slice(reader, words, chosen, at) if topic is None else one_topic(reader, topic, words, chosen)
+        late = smoothed_slices(reader) if chosen is None else []
         closed, told = bool(len(reader.slices().slice)), list(told_of_input(reader))
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
     nothing = "there are no topics" if closed else "no slice is closed yet"
     print_rows(rows, as_json, nothing, ("diversity", "npmi"))
-    if not as_json and rows and reading is None and chosen == "smoothed":
-        typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
+    if not as_json and rows and late:
+        if rows[-1]["slice"] in late:
+            typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
+        else:
+            told_of = "as known then: slices have been smoothed up to {} so far"
+            if topic is not None:
+                told_of = "smoothed up to {}, as known then from there on"
+            typer.echo(for_terminal(told_of.format(late[-1])), err=True)
     for line in () if as_json else told:
         typer.echo(for_terminal(line), err=True)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader, Reading, trend_word
+from vmfstream.runfile.queries import Reader, Reading, TopicFrame, trend_word
 
 _NAMING = 3
 """Words by which a topic is called that has no name yet."""
@@ -19,21 +20,34 @@ _OF_VECTORS = (*_QUALITY, "isotropy")
 """Columns of documents that are words, and that are vectors."""
 
 
-def default_reading(reader: Reader) -> Reading:
-    """Return the reading that page, pictures and tables open with: smoothed, as soon as a slice has been smoothed."""
-    return "smoothed" if reader.has_smoothed() else "filtered"
+def smoothed_slices(reader: Reader) -> list[str]:
+    """Return the labels of the slices that have been smoothed, oldest first; in a run that goes on not the newest."""
+    labels = reader.slice_labels()
+    return [labels[number] for number in np.unique(reader.topics("smoothed").slice).tolist()]
 
 
-def topics_of_slice(reader: Reader, words: int, reading: Reading, at: str | None = None) -> list[dict[str, Any]]:
+def topics_of_slice(
+    reader: Reader, words: int, reading: Reading | None = None, at: str | None = None
+) -> list[dict[str, Any]]:
     """Return one row per topic of the slice labelled ``at``, largest first; by default of the newest closed slice.
+
+    Parameters
+    ----------
+    reader : Reader
+    words : int
+        Number of words of a topic.
+    reading : {"filtered", "smoothed"}, optional
+        By default that of the page: smoothed if the slice has been smoothed, else filtered.
+    at : str, optional
 
     Raises
     ------
     InputError
-        If there is no such closed slice, or it has no topics; names those that have.
+        If there is no such closed slice, or it has no topics in this reading; names those that have.
     """
     with _opened(reader, reading):
-        topics, labels = reader.topics(reading), reader.slice_labels()
+        labels = reader.slice_labels()
+        topics, strongest = _read(reader, reading, max(words, _NAMING))
         numbers = {labels[number]: number for number in np.unique(topics.slice).tolist()}
         if at is None and not numbers:
             return []
@@ -41,10 +55,14 @@ def topics_of_slice(reader: Reader, words: int, reading: Reading, at: str | None
         if label not in numbers:
             from vmfstream.frozen.parts import missing_slice
 
+            if reading == "smoothed" and (reader.topics("filtered").slice == _number(labels, label)).any():
+                raise InputError(
+                    f"{reader.path}: slice {label} has not been smoothed yet, slices are up to {list(numbers)[-1]}; "
+                    "leave --reading smoothed out"
+                )
             raise InputError(f"{reader.path}: {missing_slice(label, list(numbers))}")
         number = numbers[label]
-        strongest, given = _words(reader, reading, max(words, _NAMING)), reader.topic_names()
-        pinned = set(reader.pinned_topics().tolist())
+        given, pinned = reader.topic_names(), set(reader.pinned_topics().tolist())
         here = np.flatnonzero(topics.slice == number)
         (quality, unknown), names = _quality(reader), _names(reader, strongest)
         return [
@@ -63,8 +81,8 @@ def topics_of_slice(reader: Reader, words: int, reading: Reading, at: str | None
         ]
 
 
-def one_topic(reader: Reader, topic: int, words: int, reading: Reading) -> list[dict[str, Any]]:
-    """Return one row per slice of a topic, oldest first.
+def one_topic(reader: Reader, topic: int, words: int, reading: Reading | None = None) -> list[dict[str, Any]]:
+    """Return one row per slice of a topic, oldest first; ``reading`` is as in `topics_of_slice`.
 
     Raises
     ------
@@ -72,17 +90,18 @@ def one_topic(reader: Reader, topic: int, words: int, reading: Reading) -> list[
         If there is no such topic; names those that there are.
     """
     with _opened(reader, reading):
-        topics = reader.topics(reading)
+        topics, strongest = _read(reader, reading, max(words, _NAMING))
         here = np.flatnonzero(topics.topic == topic)
         if not len(here):
-            other: Reading = "filtered" if reading == "smoothed" else "smoothed"
+            other: Reading = "smoothed" if reading == "filtered" else "filtered"
             if (reader.topics(other).topic == topic).any():
                 raise InputError(
-                    f"{reader.path}: topic {topic} has no {reading} slices, but {other} ones: --reading {other}"
+                    f"{reader.path}: topic {topic} has no {reading or 'smoothed'} slices, but {other} ones: "
+                    f"--reading {other}"
                 )
             known = ", ".join(str(t) for t in np.unique(topics.topic)) or "none yet"
             raise InputError(f"{reader.path}: there is no topic {topic}; topics: {known}")
-        label, strongest = reader.slice_labels(), _words(reader, reading, max(words, _NAMING))
+        label = reader.slice_labels()
         (quality, unknown), names = _quality(reader), _names(reader, strongest)
         return [
             {
@@ -125,7 +144,7 @@ def newest_stories(reader: Reader, words: int, top: int) -> list[dict[str, Any]]
 
 
 @contextmanager
-def _opened(reader: Reader, reading: Reading) -> Iterator[None]:
+def _opened(reader: Reader, reading: Reading | None) -> Iterator[None]:
     with reader.at_once():
         if reading == "smoothed" and not reader.has_smoothed():
             raise InputError(f"{reader.path}: no slice has been smoothed yet; leave --reading smoothed out")
@@ -164,6 +183,27 @@ def _names(reader: Reader, strongest: dict[tuple[int, int], list[str]]) -> Calla
         return ", ".join(strongest.get((slice_, topic), [])[:_NAMING]), ""
 
     return named
+
+
+def _read(reader: Reader, reading: Reading | None, top: int) -> tuple[TopicFrame, dict[tuple[int, int], list[str]]]:
+    """Return topics by slice, and their ``top`` strongest words by slice and topic.
+
+    Without a ``reading``, slices that have been smoothed are smoothed, and the others filtered, as on the page.
+    """
+    if reading is not None:
+        return reader.topics(reading), _words(reader, reading, top)
+    then, later = reader.topics("filtered"), reader.topics("smoothed")
+    smoothed = set(np.unique(later.slice).tolist())
+    kept = ~np.isin(then.slice, later.slice)
+    columns = [np.concatenate([getattr(then, one.name)[kept], getattr(later, one.name)]) for one in fields(TopicFrame)]
+    order = np.lexsort((columns[1], columns[0]))  # topics within slices
+    words = {key: some for key, some in _words(reader, "filtered", top).items() if key[0] not in smoothed}
+    return TopicFrame(*(column[order] for column in columns)), words | _words(reader, "smoothed", top)
+
+
+def _number(labels: Mapping[int, str], label: str) -> int:
+    """Return the number of the slice with a label, -1 if there is none."""
+    return next((number for number, one in labels.items() if one == label), -1)
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

@@ -16,7 +16,8 @@ from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
 from vmfstream.cli.console import ShortSlices
 from vmfstream.cli.diagnosis import examine, profile_lines
-from vmfstream.cli.topic_table import default_reading, newest_stories, one_topic, topics_of_slice
+from vmfstream.cli.look import show
+from vmfstream.cli.topic_table import newest_stories, one_topic, smoothed_slices, topics_of_slice
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
 from vmfstream.engine.loop.settings import Progress
@@ -116,6 +117,37 @@ def test_a_topic_told_before_it_was_found_is_called_by_its_words_there(run_file:
         assert (row["name"], row["title"]) == (", ".join(row["words"][:3]), "")
 
 
+def test_slices_of_a_run_that_goes_on_are_filtered_until_they_are_smoothed(
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its newest slice was the newest that had been smoothed, up to 16 slices before."""
+    path = tmp_path / "run.duckdb"
+    shutil.copy(run_file, path)
+    with duckdb.connect(str(path)) as connection:
+        for table in ("smoothed", "smoothed_word"):
+            connection.execute(f"delete from {table} where slice > (select min(slice) from smoothed)")
+    reader = Reader(path)
+    assert smoothed_slices(reader) == ["2001"]
+    assert topics_of_slice(reader, 5) == topics_of_slice(reader, 5, "filtered")
+    assert topics_of_slice(reader, 5, at="2001") == topics_of_slice(reader, 5, "smoothed", "2001")
+    both = one_topic(reader, 1, words=5)
+    assert both[:1] == one_topic(reader, 1, words=5, reading="smoothed")
+    assert both[1:] == one_topic(reader, 1, words=5, reading="filtered")[1:]
+    with pytest.raises(InputError, match="slice 2003 has not been smoothed yet, slices are up to 2001; leave"):
+        topics_of_slice(reader, 5, "smoothed", "2003")
+    show(path)
+    shown = capsys.readouterr()
+    assert shown.out.count(" 2003 ") == 3
+    assert shown.err.startswith("as known then: slices have been smoothed up to 2001 so far\n")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("delete from filtered where topic = 2 and slice > (select min(slice) from filtered)")
+        connection.execute("delete from smoothed where topic = 2")
+    with pytest.raises(InputError, match="topic 2 has no smoothed slices, but filtered ones: --reading filtered"):
+        one_topic(Reader(path), 2, words=5)
+    show(path, topic=1)
+    assert capsys.readouterr().err.startswith("smoothed up to 2001, as known then from there on\n")
+
+
 def test_an_unknown_topic_names_the_known(run_file: Path) -> None:
     with pytest.raises(InputError, match="no topic 17; topics: 0, 1, 2"):
         one_topic(Reader(run_file), 17, words=5, reading="filtered")
@@ -124,8 +156,8 @@ def test_an_unknown_topic_names_the_known(run_file: Path) -> None:
 def test_a_run_file_without_smoothed_topics_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     RunFile(path)
-    assert default_reading(Reader(path)) == "filtered"
-    assert topics_of_slice(Reader(path), words=5, reading="filtered") == []
+    assert smoothed_slices(Reader(path)) == []
+    assert topics_of_slice(Reader(path), words=5) == []
     with pytest.raises(InputError, match="smoothed"):
         topics_of_slice(Reader(path), words=5, reading="smoothed")
     with pytest.raises(InputError, match="none yet"):
