@@ -63,15 +63,27 @@ WRONG_INPUT = 3
 """Exit code of a finished run with more late or rejected documents than it was allowed."""
 
 
-def check_outputs(outputs: Mapping[str, Path | None]) -> None:
-    """Raise InputError for a place where nothing can be written, before any work; ``outputs`` are paths by option."""
+def check_outputs(outputs: Mapping[str, Path | None], read: Path | None = None) -> None:
+    """Raise InputError for a place where nothing can be written, or where something is lost, before any work.
+
+    Parameters
+    ----------
+    outputs : paths by option, which must differ
+    read : a run file that is read and must stay
+    """
+    taken = [] if read is None else [("the run file that is read", read)]
     for name, path in outputs.items():
         if path is None:
             continue
         try:
             _check_output(name, path)
+            for what, other in taken:
+                same = os.path.realpath(path) == os.path.realpath(other)
+                if same or (path.exists() and other.exists() and path.samefile(other)):
+                    raise InputError(f"{name}: {path} is {what}; choose another path")
         except OSError as error:
             raise InputError(f"{name}: cannot write {path}: {error.strerror}") from error
+        taken.append((f"what {name} names", path))
 
 
 def _check_output(name: str, path: Path) -> None:

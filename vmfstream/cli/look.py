@@ -135,12 +135,13 @@ def export(
             raise InputError(
                 f"{alone[0]}: expected --still with it, for a picture; a page has all topics and both readings"
             )
-        check_outputs({"PAGE": page})
+        check_outputs({"PAGE": page}, run_file)
         as_pdf = (format or ending) == "pdf"
         return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
     from vmfstream.dashboards.stills import write_still
 
     target = page or Path(f"{still}.{format or 'svg'}")
+    check_outputs({"PAGE": target}, run_file)
     size = write_still(
         run_file,
         target,
@@ -275,7 +276,7 @@ def documents(
         raise InputError("--format parquet: expected the file to write: --out documents.parquet")
     if out is not None and format == "table":
         raise InputError("--out: expected --format csv, jsonl or parquet with it, got table")
-    check_outputs({"--out": out})
+    check_outputs({"--out": out}, run_file)
     if reading not in ("filtered", "smoothed"):
         raise InputError(f"--reading: expected filtered or smoothed, got {reading!r}")
     if parts and topic is None:

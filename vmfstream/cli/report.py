@@ -51,7 +51,7 @@ def report(
     """
     if out is not None and out.suffix not in (".md", ".html"):
         raise InputError(f"--out: expected a file that ends in .md or .html, got {out}")
-    check_outputs({"--out": out})
+    check_outputs({"--out": out}, run_file)
     made = report_of(run_file, since, top)
     if out is None:
         typer.echo(as_markdown(made), nl=False)

@@ -261,6 +261,39 @@ def test_outputs_are_checked_before_the_first_document(
         assert not (tmp_path / "run.duckdb").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        (("export", "RUN", "RUN", "--format", "html"), "PAGE"),
+        (("export", "RUN", "LINK", "--still", "river", "--format", "svg"), "PAGE"),
+        (("documents", "RUN", "--format", "csv", "--out", "RUN"), "--out"),
+        (("documents", "RUN", "--format", "parquet", "--out", "LINK"), "--out"),
+        (("report", "LINK", "--out", "LINK"), "--out"),
+    ],
+)
+def test_an_output_does_not_replace_the_run_file_it_is_made_of(
+    run: Run, followed: Path, tmp_path: Path, given: tuple[str, ...], option: str
+) -> None:
+    run_file, link = tmp_path / "run.duckdb", tmp_path / "link.html"
+    before = followed.read_bytes()
+    run_file.write_bytes(before)
+    os.link(run_file, link)
+    code, _, err = run(*({"RUN": run_file, "LINK": link}.get(word, word) for word in given))
+    assert code == 1
+    assert f"{option}: " in err
+    assert "is the run file that is read; choose another path" in err
+    assert run_file.read_bytes() == link.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_run_file_and_page_are_two_files(run: Run, good: Path, tmp_path: Path, command: str) -> None:
+    both = tmp_path / "run.html"
+    code, _, err = run(command, good, *COMMAND, "--out", both, "--html", both)
+    assert code == 1
+    assert f"--html: {both} is what --out names; choose another path" in err
+    assert not both.exists()
+
+
 @pytest.mark.parametrize("command", ["run", "replay"])
 def test_a_run_file_needs_a_name_in_utf_8(run: Run, good: Path, tmp_path: Path, command: str) -> None:
     strange = os.fsdecode(b"a\xff.duckdb")
