@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.kafka.client import explain_errors, open_consumer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+from vmfstream.protocols import Live
 from vmfstream.records import Document, Message, Position, Rejected
 
 _WAIT = 5.0  # seconds for one message
+_BACK = 100  # offsets to go back where the newest one holds no message but the end of a transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,17 @@ def newest_message(
     newest = {part: one.next - 1 for part, one in ranges.items() if one.next > one.oldest}
     if not newest:
         return None
-    ends = {part: one.next for part, one in ranges.items()} | newest
+    earlier = {part: max(one.next - _BACK, one.oldest) for part, one in ranges.items()}
     how = {"options": options, "on_gap": "latest", "attach": codec.attached, "schema_registry": schema_registry}
     with closing(open_source(address.url, **how)) as source:
-        source.seek(ends)
-        messages: list[Message] = list(source.poll(1, _WAIT))
-    return codec.decode(messages[0]) if messages else None
+        assert isinstance(source, Live)
+        for begin in (newest, earlier):
+            position = {part: one.next for part, one in ranges.items()} | begin
+            source.seek(position)
+            messages: list[Message] = []
+            deadline = time.monotonic() + _WAIT
+            while not messages and source.lag(position) and time.monotonic() < deadline:
+                messages = list(source.poll(_BACK * len(ranges), 0.1))
+            if messages:
+                return codec.decode(messages[-1])
+    return None

@@ -104,20 +104,20 @@ _PATIENCE = 2.0  # seconds to wait for a partition that should have messages and
 class Partition:
     """The reading position of one partition, and its buffer of messages that wait for those of other partitions.
 
-    ``start`` is the offset where reading began, ``next`` the next to fetch, ``end`` the one after the newest, ``seen``
-    the latest time fetched in ms; ``bytes`` is the size of the buffer.
+    ``start`` is the offset where reading began, ``given`` the one after the last message taken, ``next`` the next to
+    fetch, ``end`` the one after the newest; ``seen`` is the latest time fetched in ms, ``bytes`` the buffer's size.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.start = self.next = self.end = 0
+        self.start = self.given = self.next = self.end = 0
         self.paused = False
         self.clear()
         self.start_at(0, 0)
 
     def start_at(self, offset: int, end: int) -> None:
         """Read from an offset on; the buffer stays as it is."""
-        self.start = self.next = offset
+        self.start = self.given = self.next = offset
         self.end, self.seen = end, -1
         self.since = time.monotonic()
 
@@ -143,6 +143,15 @@ class Partition:
         self.bytes += int(sizes.sum())
         self.since = time.monotonic()
 
+    def skip(self, offset: int) -> None:
+        """Go on at ``offset``: up to there only ends of transactions stand, and messages of those that were aborted."""
+        self.next = max(self.next, offset)
+
+    def lag(self, position: int) -> int:
+        """Return how many messages are to be read from the offset ``position`` on, as far as is known."""
+        all_taken = position >= self.given and not self._waiting
+        return max(self.end - (max(position, self.next) if all_taken else position), 0)
+
     def is_awaited(self, now: float) -> bool:
         """Return whether to wait for more of this partition; one that stays silent for 2 s is not waited for."""
         return self.next < self.end and (bool(self._waiting) or now - self.since < _PATIENCE)
@@ -157,6 +166,8 @@ class Partition:
         taken, self._waiting = self._waiting[:count], self._waiting[count:]
         self.bytes -= int(self._sizes[:count].sum())
         self._times, self._sizes = self._times[count:], self._sizes[count:]
+        if taken:
+            self.given = taken[-1].offset + 1
         return taken
 
 

@@ -125,7 +125,7 @@ class KafkaSource:
 
     def lag(self, position: Position) -> int:
         """Return how many messages are to be read after these offsets, as far as is known."""
-        return sum(max(part.end - position.get(part.name, part.start), 0) for part in self._order)
+        return sum(part.lag(position.get(part.name, part.start)) for part in self._order)
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return at most ``limit`` messages in the order of their times; wait at most ``timeout`` seconds for some.
@@ -220,6 +220,9 @@ class KafkaSource:
                 # all that was fetched at once: a partition that is paused while the client still holds some of its
                 # records may never be resumed (kafka-python 3.0)
                 found = self._consumer.poll(timeout_ms=int(timeout * 1000), max_records=_ALL)
+                for tp, part in self._parts.items():
+                    if part.next < part.end and tp not in found:  # nothing to wait for behind ends of transactions
+                        part.skip(self._consumer.position(tp, timeout_ms=0) or 0)
             except OffsetOutOfRangeError as error:
                 lost = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
                 self._seek_all({tp: self._parts[tp] for tp in lost or self._parts}, self._reached())

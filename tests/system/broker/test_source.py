@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaConsumer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from kafka.errors import UnknownTopicOrPartitionError
 
 from tests.system.broker.cluster import PASSWORD, USER, Broker
 from tests.system.broker.conftest import Topic, Topics
-from tests.waiting import wait_for
+from tests.waiting import wait_for, wait_until
 from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import MESSAGE_TIME, FieldCodec
+from vmfstream.connectors.kafka.inspection import OffsetRange, newest_message
 from vmfstream.connectors.kafka.options import ClientOptions
 from vmfstream.connectors.kafka.source import KafkaSource, OnGap
 from vmfstream.errors import InputError, SourceAway
@@ -89,6 +90,29 @@ def test_seeks_where_it_is_asked_to(topics: Topics, opened: Opened) -> None:
     take(source, 3)
     source.seek({f"{topic.name}:0": 4, "another:0": 99})
     assert sorted(numbers(take(source, 6))) == [1, 3, 5, 7, 8, 9]
+
+
+def test_ends_of_transactions_are_no_messages_that_wait(topics: Topics, opened: Opened) -> None:
+    """Neither are messages of aborted ones: both stand in a topic, and no reader gets them."""
+    topic = topics(1)
+    producer = KafkaProducer(bootstrap_servers=topic.broker.address, transactional_id=topic.name)
+    producer.init_transactions()
+    for end in (producer.commit_transaction, producer.abort_transaction):
+        producer.begin_transaction()
+        for n in range(4):
+            producer.send(topic.name, json.dumps({"n": n, "text": f"number {n}", "time": 2001}).encode())
+        producer.flush()
+        end()
+    producer.close()
+    source = opened(topic)
+    assert numbers(take(source, 4)) == [0, 1, 2, 3]
+    part, end = f"{topic.name}:0", topic.ends()[f"{topic.name}:0"]
+    assert end == 10
+    wait_until(lambda: source.poll(1, 0.1) == [] and source.lag({part: 4}) == 0)
+    assert source.lag({part: 3}) == end - 3
+    found = newest_message(source.address, ClientOptions(), FieldCodec(), {part: OffsetRange(0, end)})
+    assert isinstance(found, Document)
+    assert found.text == "number 3"
 
 
 def test_partitions_and_topics_are_merged_by_time(topics: Topics, opened: Opened) -> None:

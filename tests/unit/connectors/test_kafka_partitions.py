@@ -102,6 +102,16 @@ def test_what_waits_is_forgotten() -> None:
     assert (part.bytes, taken([part], 5)) == (0, [])
 
 
+def test_nobody_waits_for_ends_of_transactions() -> None:
+    """They stand behind the messages and are not given to readers."""
+    ended, later = filled("a", records([1, 5]), end=3), filled("b", records([9]))
+    assert taken([ended, later], 10) == [("a", 0), ("a", 1)]
+    assert (ended.lag(2), later.lag(0)) == (1, 0)
+    ended.skip(3)
+    assert taken([ended, later], 10) == [("b", 0)]
+    assert [ended.lag(position) for position in (0, 1, 2, 3, 4)] == [3, 2, 0, 0, 0]
+
+
 def test_times_of_messages_are_taken_for_utc() -> None:
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.records import Document
