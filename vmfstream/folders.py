@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from vmfstream.errors import InputError
 
@@ -99,6 +101,43 @@ def write_file(target: Path, content: str | bytes) -> None:
             sync_folder(target.parent)
         finally:
             draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+@contextmanager
+def writing_text(target: Path) -> Iterator[TextIO]:
+    """Open a file to write bit by bit, which gets its name when it is whole.
+
+    A pipe, a device, and a file in a folder where no other can be made are written as they are.
+
+    Parameters
+    ----------
+    target : Path
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written. The one that was there stays.
+    """
+    place = target.resolve()  # a link stays one
+    whole = (place.is_file() or not place.exists()) and os.access(place.parent, os.W_OK)
+    draft = place.with_name(f"{place.name}.{os.getpid()}.part") if whole else place
+    try:
+        try:
+            with draft.open("w", encoding="utf-8", newline="") as file:
+                yield file
+                file.flush()
+                if whole:
+                    os.fsync(file.fileno())
+            if whole:
+                draft.replace(place)
+                sync_folder(place.parent)
+        finally:
+            if whole:
+                draft.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
 

@@ -54,6 +54,34 @@ def test_without_a_name_nothing_near_the_program_is_looked_at(tmp_path: Path, mo
     assert folders.find_data("rows.csv") is None
 
 
+def test_a_text_that_is_written_bit_by_bit_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    target, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    link.symlink_to(target)
+    with folders.writing_text(link) as file:
+        file.write("\u00e4\n")
+        assert not target.exists()
+    assert link.is_symlink()
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    stop = KeyboardInterrupt("stop")
+    for what, says in ((full, r"cannot write .*rows\.csv: No space left on device"), (stop, "stop")):
+        with pytest.raises((InputError, KeyboardInterrupt), match=says), folders.writing_text(target) as file:
+            raise what
+    assert target.read_bytes() == "\u00e4\n".encode()
+    assert sorted(tmp_path.iterdir()) == [link, target]
+
+
+def test_a_pipe_gets_a_text_as_it_is_written(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with folders.writing_text(pipe) as file:
+        file.write("a")
+        file.flush()
+        assert os.read(reader, 9) == b"a"
+    os.close(reader)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 @pytest.mark.parametrize("content", ["text \u00e4\n", b"bytes"])
 def test_a_file_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | bytes

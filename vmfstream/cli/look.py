@@ -28,6 +28,7 @@ from vmfstream.cli.options import (
 )
 from vmfstream.cli.row_output import print_rows
 from vmfstream.errors import InputError
+from vmfstream.folders import writing_text
 
 
 def dashboard(
@@ -304,7 +305,7 @@ def documents(
         if search and not keeps_text(reader):
             nothing += "; --search looked in ids only: texts were not kept (--keep-text)"
         return print_rows(shown, False, nothing, spare)
-    with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
+    with nullcontext(sys.stdout) if out is None else writing_text(out) as target:
         writer = csv.DictWriter(target, [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS, lineterminator="\n")
         if format == "csv":
             writer.writeheader()

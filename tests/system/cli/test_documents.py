@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +121,22 @@ def test_parquet_holds_what_json_lines_hold(run: Run, good: Path, tmp_path: Path
     code, _, _ = run("documents", path, "--format", "csv", "--out", tmp_path / "documents.csv")
     with (tmp_path / "documents.csv").open(newline="") as table:
         assert [row["text"] for row in csv.DictReader(table)] == [row["text"] for row in rows]
+
+
+def test_a_file_that_cannot_be_written_whole_is_named_and_the_earlier_one_stays(
+    run: Run, replayed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    target = tmp_path / "documents.jsonl"
+    target.write_text("earlier")
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = run("documents", replayed, "--format", "jsonl", "--out", target)
+    assert code == 1
+    assert f"cannot write {target}: No space left on device" in err
+    assert target.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_run_file_without_them_says_how_to_get_them(run: Run, run_file: Path, good: Path, tmp_path: Path) -> None:
