@@ -2,7 +2,7 @@
 
 import { writeAddress } from "./address.js";
 import { badgeOf } from "./badge.js";
-import { defaults, loadData, messages, page, sliceCount } from "./data.js";
+import { defaults, loadData, messages, page, readings, sliceCount } from "./data.js";
 import { $ } from "./dom.js";
 import { live, onFigures, sendRequest, setStore } from "./figures.js";
 import { format } from "./format.js";
@@ -68,6 +68,7 @@ function onNewData(text) {
     otherSlice,
   });
   if (!page.topics.includes(state.topic)) state.topic = defaults.topic;
+  if (!readings[state.reading]) state.reading = defaults.reading; // the run file is another one
   live.end = false;
   $("#pill").hidden = true;
   redraw(EVERYTHING);

@@ -12,12 +12,12 @@ import {
   sliceCount,
   topicName,
 } from "./data.js";
-import { $ } from "./dom.js";
+import { $, createElement } from "./dom.js";
 import { drawFigure, live, showFigure } from "./figures.js";
 import { format, percent } from "./format.js";
 import { bandEdges, isOutside, isZoomed, mostZoom, storyStrips, zoomFigure, zoomSentence } from "./riverzoom.js";
 import { select } from "./selection.js";
-import { EVERYTHING, INSET, hasAny, state, views } from "./state.js";
+import { EVERYTHING, INSET, hasAny, isLive, state, views } from "./state.js";
 import { allStoriesOfTopic, storiesOfTopic, storyHere } from "./stories.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
@@ -41,10 +41,21 @@ function drawRiver(changed) {
   for (const button of $("#zoom").children)
     button.disabled = button.dataset.value === "in" ? state.zoom >= mostZoom() : state.zoom === 1;
   if (focused?.disabled) $("#zoom button:enabled")?.focus();
-  if ($("#scope")) $("#scope").hidden = isPhone(width);
+  if ($("#scope")) $("#scope").hidden = isPhone(width) || !page.many;
+  if (isLive && changed.has("data")) writeNotes();
   $("#warm-up").hidden = state.reading !== "filtered" || !$("#warm-up").textContent;
   const size = isPhone(width) && !isZoomed() ? "phone" : state.all ? "all" : "wide";
   return showBands(size, width, height);
+}
+
+// what is said about the river, as of the newest data
+function writeNotes() {
+  const { words, warmUp, unfinished, notes } = page.river;
+  $("#river-words").textContent = words;
+  $("#warm-up").textContent = warmUp;
+  $("#unfinished").textContent = unfinished;
+  $("#unfinished").hidden = !unfinished;
+  $("#river-notes").replaceChildren(...notes.map((note) => createElement("p", note, "note")));
 }
 
 function showBands(size, width, height) {

@@ -1,7 +1,7 @@
 // Changes of the selection: redraw the views, write the address, announce the change, play.
 
 import { replaceMissingTopic, writeAddress } from "./address.js";
-import { cellIndex, currentReading, messages, nearestActive, page, sliceCount, topicName } from "./data.js";
+import { cellIndex, currentReading, messages, nearestActive, page, readings, sliceCount, topicName } from "./data.js";
 import { $, createElement, prefersReducedMotion } from "./dom.js";
 import { format } from "./format.js";
 import { isZoomed, zoomSentence } from "./riverzoom.js";
@@ -88,6 +88,11 @@ function updateControls(changed) {
   ])
     for (const button of $("#" + id)?.children ?? [])
       button.setAttribute("aria-pressed", String(button.dataset.value === value));
+  const smoothed = $("#reading").lastElementChild;
+  if (smoothed.disabled && readings.smoothed) {
+    smoothed.disabled = false;
+    smoothed.title = "smoothed";
+  }
   for (const button of $("#tabs").children) {
     const open = button.dataset.value === state.tab;
     button.setAttribute("aria-selected", String(open));

@@ -17,14 +17,15 @@ import { $, createElement } from "./dom.js";
 import { drawFigure, showFigure } from "./figures.js";
 import { format, ordinal } from "./format.js";
 import { openTab, select } from "./selection.js";
-import { hasAny, state, views } from "./state.js";
+import { hasAny, isLive, state, views } from "./state.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const wordsChart = { element: $("#words"), fig: null };
 
 function wordsForm(width) {
   const [firstSlice, lastSlice] = lifespan(state.topic);
-  const form = state.form || (lastSlice - firstSlice + 1 <= 14 ? "ranks" : "heatmap");
+  const wanted = state.form === "both" && !readings.smoothed ? null : state.form;
+  const form = wanted || (lastSlice - firstSlice + 1 <= 14 ? "ranks" : "heatmap");
   return form === "ranks" && width < 600 ? "heatmap" : form;
 }
 
@@ -43,6 +44,7 @@ function drawWords(changed) {
   }[form];
   for (const button of $("#form").children) button.setAttribute("aria-pressed", String(button.dataset.value === form));
   $("#form").firstElementChild.disabled = width < 600;
+  if (isLive) $("#form").lastElementChild.hidden = !readings.smoothed;
   const key =
     form === "both"
       ? `words/both/${state.topic}/both${small}`

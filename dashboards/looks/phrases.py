@@ -224,8 +224,10 @@ def migrating() -> str:
     return "The run file is being migrated. If this message stays, continue its run once."
 
 
-def no_smoothed() -> str:
-    """Return why the switch of readings is off, and what to do."""
+def no_smoothed(live: bool) -> str:
+    """Return why the switch of readings is off, and what to do; of a run that may go on, what it waits for."""
+    if live:
+        return "Not computed yet: dates are smoothed when they leave the window of recent documents, or the run ends."
     return "Not computed for this run file; vmfstream replay computes it at its end."
 
 

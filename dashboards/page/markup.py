@@ -193,7 +193,8 @@ def _tabs(parts: PageParts) -> str:
 
 
 def _readings(parts: PageParts) -> str:
-    off = ' title="smoothed"' if parts.smoothed else f' disabled title="{for_html(phrases.no_smoothed())}"'
+    why = for_html(phrases.no_smoothed(parts.live))
+    off = ' title="smoothed"' if parts.smoothed else f' disabled title="{why}"'
     return (
         '<div class="switch" role="group" aria-label="Reading" id="reading">'
         f'<button data-value="filtered" title="filtered">{texts.PAGE["filtered"]}</button>'

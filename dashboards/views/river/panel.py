@@ -46,34 +46,51 @@ def section(parts: PageParts) -> str:
     )
     measure = switch("measure", "Thickness", [(name, name, name in parts.measures) for name in ("documents", "share")])
     caption = texts.PAGE["river"].replace("{measure}", texts.PAGE["thicknessDocuments"])
-    warm_up = [history.labels[s] for s in np.flatnonzero(history.warm_up)]
-    note = phrases.warm_up_sentence(warm_up) if warm_up else ""
-    whole = judged(parts.rows, history).index.size == history.index.size
-    unfinished = "" if whole else phrases.unfinished(history.labels[-1])
+    said = columns(parts.rows, history)
     return (
         chart(
             "river",
             texts.RIVER,
             caption,
-            _sentence(history),
-            controls=zoom + (scope if parts.many else "") + measure,
+            said["words"],
+            controls=zoom + (scope if parts.many or parts.live else "") + measure,
             over=_OVER,
             level=2,
         )
-        + "".join(f'<p class="note">{for_html(note)}</p>' for note in _notes(parts))
-        + f'<p class="note" id="warm-up" hidden>{for_html(note)}</p>'
-        + f'<p class="note" id="unfinished"{" hidden" if whole else ""}>{for_html(unfinished)}</p>'
+        + f'<div id="river-notes">{"".join(_note(note) for note in said["notes"])}</div>'
+        + f'<p class="note" id="warm-up" hidden>{for_html(said["warmUp"])}</p>'
+        + f'<p class="note" id="unfinished"{"" if said["unfinished"] else " hidden"}>{for_html(said["unfinished"])}</p>'
     )
 
 
-def _notes(parts: PageParts) -> Iterator[str]:
+def columns(rows: RunRows, history: History) -> dict[str, Any]:
+    """Return what is said about the river, which the script of a live page writes again when there is more to say.
+
+    ``words`` describe it to those who do not see it, ``warmUp`` and ``unfinished`` name slices that are not settled,
+    empty without any, and ``notes`` say what is not shown.
+    """
+    warm_up = [history.labels[s] for s in np.flatnonzero(history.warm_up)]
+    whole = judged(rows, history).index.size == history.index.size
+    return {
+        "words": _sentence(history),
+        "warmUp": phrases.warm_up_sentence(warm_up) if warm_up else "",
+        "unfinished": "" if whole else phrases.unfinished(history.labels[-1]),
+        "notes": list(_notes(rows, history)),
+    }
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{for_html(text)}</p>'
+
+
+def _notes(rows: RunRows, history: History) -> Iterator[str]:
     """Say why there are no topics, and which documents lie too far away to be shown."""
-    history, slices = parts.history, parts.rows.slices()
+    slices = rows.slices()
     if history.per > 1:
         dates = history.index.size
         yield phrases.merged_dates(dates * history.per, dates, history.per)
     if not history.topic.size:
-        yield phrases.no_topics(int(history.n.sum()), parts.rows.stories().story.size)
+        yield phrases.no_topics(int(history.n.sum()), rows.stories().story.size)
     away = kept(slices, ~shown_slices(slices) & (slices.n > 0))
     if away.slice.size:
         first, last = (clean(str(away.label[at]), 24) for at in (0, -1))
@@ -140,4 +157,4 @@ def _sentence(history: History) -> str:
     return phrases.river_sentence(history.labels, int(history.n.sum()), int((~history.provisional()).sum()), largest)
 
 
-PANEL = Panel("river", section, keys=keys, draw=draw)
+PANEL = Panel("river", section, columns=columns, keys=keys, draw=draw)

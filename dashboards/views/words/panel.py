@@ -17,7 +17,7 @@ from vmfstream.dashboards.views.words.view import WordsView
 def section(parts: PageParts) -> str:
     """Return the place of rank chart and heatmap, and of the same words as rows."""
     forms = [("ranks", "ranks", True), ("heatmap", "heatmap", True)]
-    if parts.smoothed:
+    if parts.smoothed or parts.live:
         forms.append(("both", "both readings", True))
     figure = chart(
         "words",

@@ -17,6 +17,7 @@ import pytest
 from tests.system.browser.conftest import closed
 from tests.system.browser.driving import click, date, js, press, until
 from vmfstream.dashboards.app import Server
+from vmfstream.dashboards.looks.phrases import warm_up_sentence
 from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.runfile.queries import Reader
 
@@ -122,6 +123,30 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     # the end of the run is said, and its last smoothed slices only on request
     tracker.end()
     assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')")
+    assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
+
+
+def test_sentences_and_switches_follow_the_run(page: tuple[Any, Tracker]) -> None:
+    """The river's description and its note on the warm-up, and the switches to the reading in hindsight."""
+    chromium, tracker = page
+    shows = "document.querySelector('#time output')?.textContent === '{}'"
+    late = "document.querySelector('#reading [data-value=smoothed]')"
+    both = "document.querySelector('#form [data-value=both]')"
+    for year in (2001, 2002, 2003):
+        tracker.say(year)
+    assert until(chromium, shows.format(2002))
+    assert js(chromium, f"return [{late}.disabled, {both}.hidden]") == [True, True]
+    assert "dates are smoothed when they leave the window" in js(chromium, f"return {late}.title")
+    for year in range(2004, 2010):
+        tracker.say(year)
+    assert until(chromium, shows.format(2008))
+    assert until(chromium, "document.querySelector('#river-words').textContent.includes('2001–2008, 480 documents')")
+    slices = Reader(tracker.run_file).slices()
+    provisional = [label for label, early in zip(slices.label, slices.warm_up, strict=True) if early]
+    assert js(chromium, "return document.querySelector('#warm-up').textContent") == warm_up_sentence(provisional)
+    assert until(chromium, f"!{late}.disabled && !{both}.hidden")
+    click(chromium, "#reading [data-value=smoothed]")
+    assert js(chromium, f"return [{late}.title, {late}.getAttribute('aria-pressed')]") == ["smoothed", "true"]
     assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
 
 
