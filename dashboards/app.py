@@ -254,7 +254,8 @@ class Server:
     def __init__(self, run_file: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8050) -> None:
         local = host in _LOCAL
         token = "" if local else secrets.token_urlsafe(16)
-        app = create_app(run_file, _LOCAL if local else (), token)
+        self._watch = RunFileWatch(run_file)
+        app = create_app(self._watch, _LOCAL if local else (), token)
         import waitress
 
         from vmfstream.dashboards.page.connection import Connection
@@ -285,6 +286,7 @@ class Server:
         finally:
             self._server.task_dispatcher.shutdown(timeout=1)
             wasyncore.close_all(self._connections, ignore_all=True)
+            self._watch.close()
 
     def stop(self) -> None:
         """Let `run` return; from another thread."""

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import partial
@@ -48,7 +49,7 @@ class RunFileCopy:
 
     def __init__(self, run_file: Path, layout: StableLayout | None = None) -> None:
         folder = tempfile.mkdtemp(prefix="vmfstream-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._lock = threading.RLock()
         copy = Path(folder) / "run.duckdb"
         Reader(run_file, timeout=_COPY_PATIENCE).copy(copy)
@@ -178,8 +179,13 @@ class RunFileWatch:
                     state = RunFileCopy(self.run_file, self._layout)
                 except VmfstreamError as error:
                     self.say(error)
+                except OSError as error:
+                    why = f"cannot copy the run file to {error.filename2 or tempfile.gettempdir()}: {error.strerror}"
+                    self.say(InputError(f"{why}; make room, or let TMPDIR name another folder"))
                 else:
                     self._states = [*self._states[-1:], state]
+                    if self._found.problem:
+                        self._seen = None  # it is over
                 ended = time.monotonic()
                 self._next = ended + max(_APART, _APART_TIMES * (ended - began))
             return state
@@ -203,6 +209,14 @@ class RunFileWatch:
         with self._lock:
             found = next((state for state in self._states if state.stamp == stamp), None)
         return found or self.newest()
+
+    def close(self) -> None:
+        """Remove the copies, unless one is being made."""
+        if self._lock.acquire(timeout=1.0):
+            with suppress(IndexError):
+                while True:
+                    self._states.pop().remove()
+            self._lock.release()
 
     def _refresh(self) -> None:
         seen = _signature(self.run_file)

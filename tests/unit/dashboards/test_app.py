@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -298,6 +300,44 @@ def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Pa
     assert stored["problem"] == ""
     after = watch.poll()
     assert (after["busy"], after["problem"], after["slice"]) == (None, "", 4)
+
+
+def test_a_full_folder_of_temporary_files_is_said_and_tried_again(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    watch = RunFileWatch(kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", full)
+        assert watch.newest() is None
+        said = watch.poll()["said"]
+    assert re.fullmatch(
+        r"cannot copy the run file to .*: No space left on device; make room, or let TMPDIR name .*", said
+    )
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(watch, "_next", 0.0)
+    assert watch.newest() is not None
+    assert watch.poll()["problem"] == ""
+    assert len(list(tmp_path.iterdir())) == 1
+    watch.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_leaves_no_copy_behind(kept: Path, tmp_path: Path, number: int) -> None:
+    command = [sys.executable, "-m", "vmfstream", "dashboard", str(kept), "--port", "0"]
+    given = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=given) as process:
+        assert process.stdout is not None
+        (address,) = re.findall(r"http://\S+", process.stdout.readline())
+        urllib.request.urlopen(address).close()
+        assert [path.name for path in tmp_path.glob("vmfstream-*/*")] == ["run.duckdb"]
+        process.send_signal(number)
+    assert process.returncode == 0
+    assert list(tmp_path.glob("vmfstream-*")) == []
 
 
 def test_a_run_file_between_two_formats_is_being_brought_up_to_date(run_file: Path) -> None:
