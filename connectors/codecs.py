@@ -344,7 +344,8 @@ class FieldCodec:
             meta["title"] = title
         if vector is not None:
             self.dimension = vector.shape[0]
-        id = id or f"{message.part}:{message.offset}"
+        if id is None or not id.strip():
+            id = f"{message.part}:{message.offset}"
         return Document(message.part, message.offset, id, time, text, vector, meta)
 
     def _names(self, fields: Mapping[str, Any]) -> _Names:
@@ -496,8 +497,12 @@ def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]
     If all are null (first name, None), if there are none (None, None).
     """
     known = [(key, value) for key in keys if (value := fields[key]) is not None]
-    filled = (one for one in known if not isinstance(one[1], str) or one[1].strip())
+    filled = (one for one in known if (one[1].strip() if isinstance(one[1], str) else not _is_nan(one[1])))
     return next(filled, known[0] if known else (keys[0] if keys else None, None))
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and value != value
 
 
 def _exact(value: Any) -> bool:
@@ -613,8 +618,8 @@ def _encodable(text: str) -> str:
 
 
 def _as_encodable(name: str | None, value: object) -> str | None:
-    """Return an id or a title as text; bytes must be UTF-8."""
-    if value is None:
+    """Return an id or a title as text, None for NaN, which stands for a missing one; bytes must be UTF-8."""
+    if value is None or _is_nan(value):
         return None
     return _decoded(value, f"in {name}") if isinstance(value, bytes) else _encodable(str(value))
 

@@ -102,6 +102,18 @@ def test_a_blank_field_gives_way_to_another_usual_one(blank: str) -> None:
     assert accept(usual | {"headline": blank}).meta == {"title": blank}
 
 
+@pytest.mark.parametrize("missing", [" ", "\t\n", float("nan")])
+def test_blank_and_missing_ids_are_none(missing: object) -> None:
+    assert accept({"time": "2020", "text": "a", "id": missing}).id == "f.jsonl:6"
+    document = accept({"time": missing, "date": "1999", "text": missing, "body": "b", "id": missing, "key": "k"})
+    assert (document.id, document.time.year, document.text) == ("k", 1999, "b")
+
+
+def test_a_title_that_is_nan_is_none() -> None:
+    assert accept({"time": "2020", "text": "a", "title": float("nan")}).title == "a"
+    assert accept({"time": "2020", "text": "a", "title": float("nan"), "headline": "h"}).title == "h"
+
+
 def test_takes_only_the_fields_it_was_given() -> None:
     codec = FieldCodec(id="a", time="b", text="c", title="d", meta=("e", "f"))
     fields = {"a": "A", "b": "2001", "c": "C", "d": "D", "e": [1], "time": "2020", "text": "no"}
