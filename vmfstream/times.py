@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 
@@ -30,8 +31,13 @@ def from_value(value: object) -> datetime:
         if isinstance(value, str):
             return from_text(value.strip())
         if isinstance(value, np.generic):
-            # microseconds are what Python's own times can hold
-            value = (value.astype("datetime64[us]") if isinstance(value, np.datetime64) else value).item()
+            # microseconds are what Python's own times can hold; a number comes of years that they cannot
+            moment = isinstance(value, np.datetime64)
+            value = (value.astype("datetime64[us]") if moment else value).item()
+            if moment and not isinstance(value, datetime):
+                raise ValueError("no time")
+        if isinstance(value, Decimal):  # of Parquet
+            value = whole if (whole := int(value)) == value else float(value)
         if isinstance(value, datetime):
             return utc(value)
         if isinstance(value, date):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -226,6 +227,8 @@ SECONDS = int(MOMENT.timestamp())
         (MOMENT.astimezone(timezone(timedelta(hours=-7))), MOMENT),
         (date(2024, 2, 29), datetime(2024, 2, 29, tzinfo=UTC)),
         (np.datetime64("2024-02-29T13:14:15", "ns"), MOMENT),
+        (Decimal("1987.00"), datetime(1987, 1, 1, tzinfo=UTC)),
+        (Decimal(f"{SECONDS}.25"), MOMENT.replace(microsecond=250_000)),
     ],
 )
 def test_understands_times(value: object, expected: datetime) -> None:
@@ -238,6 +241,7 @@ def test_understands_times(value: object, expected: datetime) -> None:
     "value",
     ["", "0", 0, -5, "yesterday", "2024-13", "2024-02-30", "20240230", "29.02.2024", 12345, 1e7, 2020.5, 10**20, -1e300,
      float("nan"), float("inf"), True, None, b"2020", [], {}, np.datetime64("NaT", "us"), np.bool_(True), "²",
+     np.datetime64("12000-01-01"), np.datetime64("-200-01-01"), Decimal("2020.5"), Decimal("sNaN"), Decimal("Infinity"),
      "9" * 5000, "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
 )  # fmt: skip
 def test_says_which_time_it_does_not_understand(value: object) -> None:
