@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from vmfstream.connectors.codecs import refused
-from vmfstream.connectors.file_text import checked_encoding
+from vmfstream.connectors.file_text import WESTERN, checked_encoding, encoding_of, opened
 from vmfstream.connectors.files import ENDINGS, FileSource
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
 from vmfstream.folders import printable
 from vmfstream.records import Message, Position
 
+log = logging.getLogger(__name__)
+
+_HEAD = 1 << 16  # bytes of a text that tell its encoding
+_TOLD = 3  # names that a message lists
 _DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
 
 _UNDATED = "no time: the file's name has no date, most names of the folder have one"
@@ -29,6 +36,9 @@ class FolderSource:
     own, named by its path in the folder. In a folder of plain text each file is one document instead: its name is the
     id, and its time the date in its name, such as 2021-03-31. Where more than half of the names have a date, files
     without one are rejected; otherwise the time of all is when they were changed last.
+
+    Hidden files are left out. So are files with other endings, those that cannot be read and those in folders behind
+    links, which is told in a warning.
 
     Parameters
     ----------
@@ -48,9 +58,12 @@ class FolderSource:
         self.path = Path(path).expanduser()
         if not self.path.is_dir():
             raise InputError(f"there is no folder {self.path}")
-        files = [file for file in sorted(self.path.rglob("*")) if _is_document(self.path, file)]
+        shown = [file for file in sorted(self.path.rglob("*")) if not _is_hidden(self.path, file)]
+        files = [file for file in shown if _is_document(file)]
         if not files:
             raise InputError(f"{self.path}: expected files ending in {', '.join(ENDINGS)}, found none")
+        for reason in _left_out(self.path, shown):
+            _tell(self.path, reason)
         plain = [_ending(file) == ".txt" for file in files]
         if any(plain) and not all(plain):
             raise InputError(
@@ -60,7 +73,7 @@ class FolderSource:
         if plain[0] and options.get("delimiter") is not None:
             raise InputError(f"delimiter: only tables of text such as .csv have one, {self.path} holds plain text")
         encoding = options.get("encoding")
-        self._encoding = "utf-8" if encoding is None else checked_encoding(encoding)
+        self._encoding = None if encoding is None else checked_encoding(encoding)
         self._max_bytes = max_line_bytes
         self._texts = files if plain[0] else []
         self._dated = 2 * sum(_date_of(file.name) is not None for file in self._texts) > len(self._texts)
@@ -117,23 +130,58 @@ class FolderSource:
         time = _date_of(file.name) if self._dated else datetime.fromtimestamp(file.stat().st_mtime, UTC)
         if time is None:
             return Message(self._part, at, refused(_UNDATED, name.encode()))
-        size = file.stat().st_size
         try:
-            with file.open("rb") as opened:
-                text = opened.read(min(size, self._max_bytes))
-        except OSError as error:
-            raise InputError(f"{file} cannot be read: {error.strerror}") from error
-        if self._encoding != "utf-8" and size <= self._max_bytes:
+            text, size = _read(file, self._max_bytes)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        if size > self._max_bytes:
+            return Message(self._part, at, {"id": name, "text": text}, time, size)
+        encoding = self._encoding or encoding_of(text[:_HEAD])
+        if encoding == WESTERN and self._encoding is None:
+            _tell(self.path, "texts that are no UTF-8 are read as Windows-1252; say --encoding if they are another")
+        if encoding != "utf-8":
             try:
-                text = text.decode(self._encoding).encode()
+                text = text.decode(encoding, "strict" if self._encoding else "replace").encode()
             except UnicodeDecodeError as error:
-                raise InputError(f"{file} cannot be read as {self._encoding}: {error.reason}") from error
-        return Message(self._part, at, {"id": name, "text": text}, time, size if size > self._max_bytes else None)
+                raise InputError(f"{file} cannot be read as {encoding}: {error.reason}") from error
+        return Message(self._part, at, {"id": name, "text": text}, time)
 
 
-def _is_document(folder: Path, file: Path) -> bool:
-    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return not hidden and file.is_file() and os.access(file, os.R_OK) and _ending(file) in ENDINGS
+def _read(file: Path, most: int) -> tuple[bytes, int]:
+    """Return the first bytes of a text, unpacked, at most so many, and how many it has."""
+    with opened(file) as source:
+        text = source.read(most)
+        return text, len(text) + sum(map(len, iter(lambda: source.read(1 << 20), b"")))
+
+
+@cache  # a folder is opened to look at its first rows, too
+def _tell(folder: Path, what: str) -> None:
+    log.warning("%s: %s", printable(folder.resolve().name), what)
+
+
+def _left_out(folder: Path, files: Iterable[Path]) -> Iterator[str]:
+    """Say which of these files of a folder are not read, and why."""
+    others: dict[str, list[str]] = {}
+    for file in files:
+        if file.is_dir():
+            why = "folders behind links are left out" if file.is_symlink() else None
+        elif not file.is_file() or not os.access(file, os.R_OK):
+            why = "files that cannot be read are left out"
+        else:
+            why = None if _ending(file) in ENDINGS else "files with endings that are not read are left out"
+        if why:
+            others.setdefault(why, []).append(printable(file.relative_to(folder).as_posix()))
+    for why, names in others.items():
+        more = f" (and {len(names) - _TOLD:,} more)" if len(names) > _TOLD else ""
+        yield f"{why}: {', '.join(names[:_TOLD])}{more}"
+
+
+def _is_hidden(folder: Path, file: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def _is_document(file: Path) -> bool:
+    return file.is_file() and os.access(file, os.R_OK) and _ending(file) in ENDINGS
 
 
 def _ending(file: Path) -> str:

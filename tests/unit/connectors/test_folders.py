@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import logging
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,6 +95,53 @@ def test_a_text_without_a_date_among_dated_ones_is_rejected(tmp_path: Path) -> N
     (wrong,) = [one for one in found if isinstance(one, Rejected)]
     assert wrong.reason.startswith("no time: the file's name has no date")
     assert wrong.excerpt == "README.txt"
+
+
+def test_what_a_folder_leaves_out_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder, elsewhere = tmp_path / "texts", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    for name in ("a.txt", ".hidden.md", "b.md", "c.txt.bz2", "d.text", "e.docx", "g.tar.gz"):
+        (folder / name).write_text("some")
+    (elsewhere / "f.txt").write_text("more")
+    (folder / "link").symlink_to(elsewhere)
+    (folder / "z.txt").symlink_to(tmp_path / "nothing.txt")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):  # told once
+            assert len(drain(open_source(folder))) == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        "texts: files with endings that are not read are left out: b.md, c.txt.bz2, d.text (and 2 more)",
+        "texts: folders behind links are left out: link",
+        "texts: files that cannot be read are left out: z.txt",
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("ending", [".txt", ".txt.gz"])
+def test_encodings_of_plain_texts_are_told_by_each(
+    tmp_path: Path, encoding: str, ending: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for at in range(3):
+        body = f"Größe und Öl {at}".encode(encoding)
+        (tmp_path / f"{at}{ending}").write_bytes(gzip.compress(body) if ending.endswith("gz") else body)
+    (tmp_path / f"3{ending}").write_bytes(gzip.compress(b"plain") if ending.endswith("gz") else b"plain")
+    with caplog.at_level(logging.WARNING):
+        found = [FieldCodec().decode(message) for message in drain(open_source(tmp_path))]
+    assert [one.text for one in found if isinstance(one, Document)] == [
+        *(f"Größe und Öl {at}" for at in range(3)),
+        "plain",
+    ]
+    told = [f"{tmp_path.name}: texts that are no UTF-8 are read as Windows-1252; say --encoding if they are another"]
+    assert [record.getMessage() for record in caplog.records] == (told if encoding == "cp1252" else [])
+
+
+def test_packed_texts_are_measured_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"a" * 5000))
+    (message,) = drain(open_source(tmp_path, max_line_bytes=1000))
+    assert message.oversized == 5000
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"abc" * 5000)[:-20])
+    with pytest.raises(InputError, match=r"a\.txt\.gz cannot be read: Compressed file ended"):
+        drain(open_source(tmp_path))
 
 
 def test_a_folder_says_what_it_should_hold(tmp_path: Path) -> None:
