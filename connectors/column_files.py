@@ -60,7 +60,8 @@ def count_rows(path: Path, format: str) -> int:
 def sheet_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of the first sheet of an Excel file after its header, an empty one for a blank row.
 
-    Cells are numbers, texts and times, formulas their last value. Columns without a name are left out.
+    Cells are numbers, texts and times, formulas their last value. Columns without a name are left out; that is told if
+    they hold anything.
 
     Raises
     ------
@@ -89,7 +90,11 @@ def sheet_rows(path: Path) -> Iterator[dict[str, Any]]:
         twice = sorted({name for name in header if name is not None and header.count(name) > 1})
         if twice:
             raise InputError(f"{path}: expected a header of different names, found {', '.join(twice)} twice")
+        unnamed = [at for at, name in enumerate(header) if not name]
         for row in rows:
+            if any(row[at] is not None for at in unnamed if at < len(row)):
+                _tell_unnamed(path)
+                unnamed = []
             yield {name: cell for name, cell in zip(header, row, strict=False) if name and cell is not None}
 
 
@@ -97,6 +102,11 @@ def sheet_rows(path: Path) -> Iterator[dict[str, Any]]:
 def _tell_unread(path: Path, sheet: str, others: tuple[str, ...]) -> None:
     unread = ", ".join(map(printable, others))
     log.warning("%s: only its first sheet, %s, is read, not %s", printable(path.name), printable(sheet), unread)
+
+
+@cache
+def _tell_unnamed(path: Path) -> None:
+    log.warning("%s: columns without a name in the first row are left out", printable(path.name))
 
 
 @contextmanager

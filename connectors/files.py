@@ -208,7 +208,7 @@ def _table(source: FileSource, start: int) -> MessageStream:
     if cells.unclosed is not None:
         raise InputError(f"{source.path}: expected a header, but {cells.unclosed}")
     cells.record_ends()
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted({name for name in header if name.strip() and header.count(name) > 1})
     if twice:
         raise InputError(f"{source.path}: expected a header of different names, found {', '.join(twice)} twice")
     # the second reader gets the lines behind a quoted field that is never closed, else none
@@ -318,6 +318,7 @@ class _Cells:
     """
 
     def __init__(self, source: FileSource) -> None:
+        self._path = source.path
         self._lines = _lines(source)
         self._limit = source.max_line_bytes
         self._number = 0
@@ -337,7 +338,13 @@ class _Cells:
                 if size > limit:
                     raise csv.Error(f"a record has more than {limit:,} {unit}; is a quotation mark never closed?")
             # bytes that are not UTF-8 stay recognisable: the codec rejects the row that holds them
-            yield line.value.decode("utf-8", "surrogateescape") + "\n"
+            text = line.value.decode("utf-8", "surrogateescape")
+            if self._number == 1 and "\r" in text and text.partition("\r")[0].count('"') % 2 == 0:
+                raise InputError(
+                    f"{self._path}: expected lines that end in a line feed, found carriage returns alone, as of old "
+                    "programs: save it with other line ends"
+                )
+            yield text.replace("\r", " ") + "\n"  # the csv module ends at a carriage return within a line
         if self._record:
             self._leave_open()
 

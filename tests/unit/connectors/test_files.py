@@ -94,6 +94,22 @@ def test_an_excel_sheet_as_people_write_them(tmp_path: Path, caplog: pytest.LogC
         drain(open_source(tmp_path / "b.xlsx"))
 
 
+def test_cells_of_an_excel_sheet_without_a_name_of_their_column_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, cell in (("a.xlsx", None), ("b.xlsx", "lost")):
+        book = openpyxl.Workbook()
+        sheet = book.active
+        assert sheet is not None
+        for row in (["date", "", "text", None], [2021, None, "a cat", None], [2022, None, "a dog", cell]):
+            sheet.append(row)
+        book.save(tmp_path / name)
+        assert [set(message.value) for message in drain(open_source(tmp_path / name))] == [{"date", "text"}] * 2
+    assert [one.getMessage() for one in caplog.records] == [
+        "b.xlsx: columns without a name in the first row are left out"
+    ]
+
+
 def test_options_that_a_format_does_not_have(tmp_path: Path) -> None:
     parquet(tmp_path / "a.parquet")
     jsonl(tmp_path / "a.jsonl")
@@ -231,6 +247,25 @@ def test_csv_as_people_write_it(tmp_path: Path) -> None:
     assert texts[:2] == ['two\nlines; one "cell"', "null \0 byte"]
     assert texts[2] is not None
     assert len(texts[2]) == 300_000
+
+
+def test_csv_with_columns_without_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,text,,\n2001,ship,,\n2002,sea,x,y\n")
+    found = [FieldCodec().decode(message) for message in drain(open_source(tmp_path / "a.csv"))]
+    assert [one.text for one in found if isinstance(one, Document)] == ["ship", "sea"]
+
+
+def test_csv_with_carriage_returns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'time,text\r\n2001,a\rb\r\n2002,"c\rd\r\n"\r\n2003,e\r\r\n')
+    decoded = [FieldCodec().decode(message) for message in drain(open_source(tmp_path / "a.csv"))]
+    assert [one.text and one.text.split() for one in decoded if isinstance(one, Document)] == [
+        ["a", "b"],
+        ["c", "d"],
+        ["e"],
+    ]
+    (tmp_path / "b.csv").write_bytes(b"time,text\r2001,a\r2002,b\r")
+    with pytest.raises(InputError, match=r"b\.csv: expected lines that end in a line feed, found carriage returns"):
+        drain(open_source(tmp_path / "b.csv"))
 
 
 def test_csv_with_a_quotation_mark_that_never_ends(tmp_path: Path) -> None:
