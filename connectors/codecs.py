@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -452,7 +452,7 @@ def _no_time(value: object, time_format: str | None) -> str:
 
 def _checked_format(time_format: str) -> str:
     """Return the format if what it writes can be read back, and names at least a year."""
-    sample = datetime(2021, 3, 31, 13, 45, 6)
+    sample = datetime(2021, 3, 31, 13, 45, 6, tzinfo=UTC)
     try:
         read = datetime.strptime(sample.strftime(time_format), time_format)
     except ValueError as error:

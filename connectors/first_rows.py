@@ -63,6 +63,8 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
         how = next((advice for what, advice in _ADVICE.items() if reason.startswith(what)), "")
         if how and (found := _document_in_names(rows[0].value)):
             how = f"; {found} is no name of a column: the first line must name them, such as date,text"
+        if " is no time: " in reason:
+            how = "; name another field by --time, or say by --time-format how it is written, such as %d/%m/%Y"
         if not times and reason.endswith(" is null"):
             how = _ADVICE["no time"].replace("it", "the time", 1)
         raise InputError(f"{name}: {many}; {'' if count == len(rows) else 'most often: '}{reason}{how}")

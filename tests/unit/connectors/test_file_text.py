@@ -127,6 +127,11 @@ def test_a_time_format_reads_what_is_not_usual() -> None:
         assert found.time.date().isoformat() == expected
     refused = codec.decode(Message("p", 0, {"time": "4/31/2021", "text": "some"}))
     assert "nor a year nor seconds since 1970 nor %d/%m/%Y" in getattr(refused, "reason", "")
+    zoned = FieldCodec(time_format="%d/%b/%Y:%H:%M:%S %z").decode(
+        Message("p", 0, {"time": "10/Oct/2000:13:55:36 -0700", "text": "some"})
+    )
+    assert isinstance(zoned, Document)
+    assert zoned.time.isoformat() == "2000-10-10T20:55:36+00:00"
     for wrong, said in (("%H", "expected one with a year"), ("%Q", "cannot be read")):
         with pytest.raises(InputError, match=said):
             FieldCodec(time_format=wrong)
