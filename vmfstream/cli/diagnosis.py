@@ -99,7 +99,10 @@ def _isotropy(reader: Reader) -> Iterator[Check]:
 
 
 def told_of_input(reader: Reader) -> Iterator[str]:
-    """Say why messages were rejected, how many documents were late, and that the run cannot be repeated if so."""
+    """Say why messages were rejected, and how many documents were late.
+
+    That many documents had no words is told too, and that the run cannot be repeated if so.
+    """
     with reader.at_once():
         counts, rejections, cut = reader.counts(), reader.rejections(), reader.cut_epochs()
     first, others = rejections.most_frequent()
@@ -117,6 +120,15 @@ def told_of_input(reader: Reader) -> Iterator[str]:
             f"{'was' if counts.late == 1 else 'were'} counted in the slice that was open then: they came out of "
             "order (vmfstream replay sorts by time), or after the end of a run, which closes its slice"
         )
+    if counts.empty_share > MANY_EMPTY:
+        yield (
+            f"without a topic: {counted(counts.empty, 'document')} ({counts.empty_share:.1%}) held no word that the "
+            "topics know; are the texts in another field (--text), or in need of another tokeniser (--tokeniser)?"
+        )
+
+
+MANY_EMPTY = 0.1
+"""Share of the documents without words that is told."""
 
 
 def counted(number: int, noun: str) -> str:

@@ -224,6 +224,15 @@ def test_rejected_messages_of_rare_kinds_are_counted_too(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.parametrize(("smileys", "told"), [(4, None), (60, "without a topic: 60 documents (32.4%) held no word")])
+def test_many_documents_without_words_are_told(tmp_path: Path, smileys: int, told: str | None) -> None:
+    known = years({2001: 40, 2002: 40, 2003: 45})
+    items = [*known[:80], *({"time": 2002, "text": "\U0001f600"} for _ in range(smileys)), *known[80:]]
+    follow(MemorySource(items), FieldCodec(), RunFile(tmp_path / "run.duckdb"), SETTINGS)
+    said = list(doctor.told_of_input(Reader(tmp_path / "run.duckdb")))
+    assert [line.startswith(told or "") for line in said] == [True] * (told is not None)
+
+
 def test_everything_in_a_run_file_is_read(run_file: Path, tmp_path: Path) -> None:
     assert [check.found for check in examine(run_file, deep=True)][-1].startswith("every row")
     other = shutil.copyfile(run_file, tmp_path / "other.duckdb")

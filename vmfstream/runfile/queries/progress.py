@@ -26,16 +26,25 @@ class Newest:
 
 @dataclass(frozen=True, slots=True)
 class MessageCounts:
-    """Documents learnt, those of them whose slice was closed when they came, and messages that were rejected."""
+    """Documents learnt, and messages that were rejected.
+
+    Of the documents ``late`` are those whose slice was closed when they came, ``empty`` those that had no direction.
+    """
 
     documents: int
     late: int
     rejected: int
+    empty: int
 
     @property
     def late_share(self) -> float:
         """Share of the documents that were late."""
         return self.late / max(self.documents, 1)
+
+    @property
+    def empty_share(self) -> float:
+        """Share of the documents that had no direction."""
+        return self.empty / max(self.documents, 1)
 
     @property
     def rejected_share(self) -> float:
@@ -147,9 +156,9 @@ class ProgressQueries(RunFileQueries):
         return self._frame(EpochFrame, f"from ({usual}) order by epoch")
 
     def counts(self) -> MessageCounts:
-        """Return how many documents were learnt, how many of them late, and how many messages were rejected."""
-        query = "select coalesce(sum(n), 0)::bigint, coalesce(sum(late), 0)::bigint, coalesce(sum(rejected), 0)::bigint"
-        return MessageCounts(*self._rows(f"{query} from epoch")[0])
+        """Return how many documents were learnt, late or without a direction, and how many messages were rejected."""
+        sums = ", ".join(f"coalesce(sum({column}), 0)::bigint" for column in ("n", "late", "rejected", "empty"))
+        return MessageCounts(*self._rows(f"select {sums} from epoch")[0])
 
     def cut_epochs(self) -> int:
         """Return how many epochs ended before they were full, though their slice went on: by the clock or by a stop.
