@@ -202,7 +202,7 @@ def _table(source: FileSource, start: int) -> MessageStream:
     csv.field_size_limit(max(csv.field_size_limit(), source.max_line_bytes))
     cells = _Cells(source)
     lines = iter(cells)
-    first = next(lines, "")
+    first = next((line for line in lines if line.strip()), "")
     delimiter = source.delimiter or delimiter_of(first)
     header = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
     if cells.unclosed is not None:

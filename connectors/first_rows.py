@@ -76,6 +76,7 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
 _ADVICE = {
     "no time": "; name it by --time, or cut slices by a number of documents, such as --slices 100",
     "no text": "; name it by --text",
+    "too many cells": ", or the first line is not that of the names of columns",
 }
 """What to do about the most frequent reason."""
 

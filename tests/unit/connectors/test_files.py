@@ -255,6 +255,15 @@ def test_csv_with_columns_without_a_name(tmp_path: Path) -> None:
     assert [one.text for one in found if isinstance(one, Document)] == ["ship", "sea"]
 
 
+def test_csv_with_blank_lines_before_the_names_of_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('\n  \n"time",text\n\n2001,"ship\n2002,sea\n')
+    decoded = [FieldCodec().decode(message) for message in drain(open_source(tmp_path / "a.csv"))]
+    assert [(one.offset, getattr(one, "text", None) or one.reason) for one in decoded] == [  # type: ignore[union-attr]
+        (1, "the quoted field that begins in line 5 is never closed"),
+        (2, "sea"),
+    ]
+
+
 def test_csv_with_carriage_returns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'time,text\r\n2001,a\rb\r\n2002,"c\rd\r\n"\r\n2003,e\r\r\n')
     decoded = [FieldCodec().decode(message) for message in drain(open_source(tmp_path / "a.csv"))]

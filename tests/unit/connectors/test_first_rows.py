@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.codecs import SURPLUS, FieldCodec
 from vmfstream.connectors.first_rows import look_at
 from vmfstream.errors import InputError
 from vmfstream.records import Document, Message, Rejected
@@ -78,6 +78,9 @@ def test_a_table_without_a_line_of_names_is_told_as_such() -> None:
     without = [Message("p", at, {"2021-03-01": "2021-03-02", "some words": "others"}) for at in range(3)]
     with pytest.raises(InputError, match=r"2021-03-01 is no name of a column: the first line must name them"):
         look_at(FieldCodec(), without, "a.tsv")
+    other = [Message("p", at, {"sep=": "2021-03-02", SURPLUS: ["some"]}) for at in range(3)]
+    with pytest.raises(InputError, match=r"2 in a row of 1 columns; .*, or the first line is not that of"):
+        look_at(FieldCodec(), other, "a.csv")
     numbered = [Message("p", 0, {"0": "2021-03-02", "1999": "others"})]
     with pytest.raises(InputError, match="name it by --time"):
         look_at(FieldCodec(), numbered, "a.csv")
