@@ -61,7 +61,7 @@ class ManualSource:
         ----------
         texts : sequence of N str
         times : (N,), as of `moments`.
-        ids : sequence of N, or None for none. A text without an id (None, NaN, an empty one) is called ``texts:`` and
+        ids : sequence of N, or None for none. A text without an id (None, NaN, a blank one) is called ``texts:`` and
             its number among all, in the order in which they were given.
         order : (N,), the places of the texts in the order in which they are to be read.
         titles : sequence of N titles, or None: those of documents are the beginnings of their texts.
@@ -114,7 +114,8 @@ class ManualSource:
 def _id(given: Any, number: int) -> str:
     """Return an id as a text; one that is missing is made of the ``number`` of the text."""
     try:
-        missing = given is None or given == "" or bool(given != given)  # NaN and NaT differ from themselves
+        # NaN and NaT differ from themselves
+        missing = given is None or (isinstance(given, str) and not given.strip()) or bool(given != given)
     except TypeError:  # NA of pandas
         missing = True
     if missing:

@@ -84,7 +84,7 @@ def test_ids_of_mappings_count() -> None:
     assert len(tracker.rejected) == 30
 
 
-MISSING: tuple[Any, ...] = (None, "", float("nan"), np.float64("nan"))
+MISSING: tuple[Any, ...] = (None, "", " ", float("nan"), np.float64("nan"))
 
 
 @pytest.mark.parametrize("missing", MISSING, ids=repr)
