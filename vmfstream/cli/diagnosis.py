@@ -208,18 +208,21 @@ def told_of_far_slices(slices: SliceFrame) -> Iterator[str]:
 
     held = np.flatnonzero(slices.n > 0)
     number, n, label = slices.slice[held], slices.n[held], slices.label[held]
-    if number.size < 2:
-        return
-    at = int(np.argmax(np.diff(number))) + 1
-    gap = int(number[at] - number[at - 1])
-    early = n[:at].sum() < n[at:].sum()
-    few, rest = (slice(0, at), slice(at, None)) if early else (slice(at, None), slice(0, at))
-    if gap > max(LONG_GAP, FAR * (int(np.ptp(number[rest])) + 1)):
+    for _ in range(2):  # there may be some on either side
+        if number.size < 2:
+            return
+        at = int(np.argmax(np.diff(number))) + 1
+        gap = int(number[at] - number[at - 1])
+        early = n[:at].sum() < n[at:].sum()
+        few, rest = (slice(0, at), slice(at, None)) if early else (slice(at, None), slice(0, at))
+        if gap <= max(LONG_GAP, FAR * (int(np.ptp(number[rest])) + 1)):
+            return
         dates = label[few][0] if label[few].size == 1 else f"{label[few][0]} to {label[few][-1]}"
         yield (
             f"far away: {counted(int(n[few].sum()), 'document')} of {dates}, {counted(gap - 1, 'empty slice')} "
             f"{'before' if early else 'after'} all others; are the times right? See --time and --time-format"
         )
+        number, n, label = number[rest], n[rest], label[rest]
 
 
 def cut_by_clock(epochs: int) -> str:
