@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import closing, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -137,11 +138,12 @@ def export(
                 f"{alone[0]}: expected --still with it, for a picture; a page has all topics and both readings"
             )
         check_outputs({"PAGE": page}, run_file)
-        as_pdf = (format or ending) == "pdf"
+        as_pdf = _format_of("PAGE", page, format, {"html": "html", "htm": "html", "pdf": "pdf"}) == "pdf"
         return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
     from vmfstream.dashboards.stills import write_still
 
     target = page or Path(f"{still}.{format or 'svg'}")
+    _format_of("PAGE", page, format, {"svg": "svg", "pdf": "pdf", "png": "png"})
     check_outputs({"PAGE": target}, run_file)
     size = write_still(
         run_file,
@@ -244,9 +246,13 @@ def documents(
     ] = "",
     reading: ReadingOption = "smoothed",
     format: Annotated[
-        str,
-        typer.Option("--format", help="table: the newest first; csv, jsonl or parquet: all, in the order of arrival."),
-    ] = "table",
+        str | None,
+        typer.Option(
+            "--format",
+            help="table: the newest first; csv, jsonl or parquet: all, in the order of arrival. By default by the name "
+            "of --out, else table.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="File to write csv, jsonl or parquet to; an existing one is replaced.")
     ] = None,
@@ -267,16 +273,17 @@ def documents(
     vmfstream documents run.duckdb --story 12 --since 2013-11-04
     vmfstream documents run.duckdb --search "harbour strike" --until 2013
     vmfstream documents run.duckdb --format csv > documents.csv
-    vmfstream documents run.duckdb --format parquet --out documents.parquet
+    vmfstream documents run.duckdb --out documents.parquet
     """
     from vmfstream.cli.document_table import COLUMNS, all_rows, chosen, keeps_text, newest_rows
 
-    if format not in ("table", "csv", "jsonl", "parquet"):
+    if format not in (None, "table", "csv", "jsonl", "parquet"):
         raise InputError(f"--format: expected table, csv, jsonl or parquet, got {format!r}")
+    format = _format_of("--out", out, format, {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}) or "table"
     if out is None and format == "parquet":
         raise InputError("--format parquet: expected the file to write: --out documents.parquet")
     if out is not None and format == "table":
-        raise InputError("--out: expected --format csv, jsonl or parquet with it, got table")
+        raise InputError(f"--out: expected a name that ends in .csv, .jsonl or .parquet, or --format, got {out}")
     check_outputs({"--out": out}, run_file)
     if reading not in ("filtered", "smoothed"):
         raise InputError(f"--reading: expected filtered or smoothed, got {reading!r}")
@@ -305,15 +312,37 @@ def documents(
         if search and not keeps_text(reader):
             nothing += "; --search looked in ids only: texts were not kept (--keep-text)"
         return print_rows(shown, False, nothing, spare)
+    written = 0
     with nullcontext(sys.stdout) if out is None else writing_text(out) as target:
         writer = csv.DictWriter(target, [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS, lineterminator="\n")
         if format == "csv":
             writer.writeheader()
         for some in all_rows(reader, choice, limit):
+            written += len(some)
             if format == "csv":
                 writer.writerows(some)
             else:
                 target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in some)
+    if out is not None:
+        typer.echo(f"{out.resolve()}: {written:,} documents")
+
+
+def _format_of(name: str, path: Path | None, given: str | None, endings: Mapping[str, str]) -> str | None:
+    """Return the format of an output called ``name``: the one that was given, else that of the ending of its path.
+
+    ``endings`` has the formats by the endings of paths.
+
+    Raises
+    ------
+    InputError
+        If the two are different ones.
+    """
+    by_name = None if path is None else endings.get(path.suffix.lstrip(".").lower())
+    if given is not None and by_name not in (None, given):
+        raise InputError(
+            f"{name}: {path} is the name of a file of {by_name}, --format says {given}; change one of them"
+        )
+    return given or by_name
 
 
 def corpora(

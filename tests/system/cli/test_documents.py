@@ -89,7 +89,12 @@ def test_the_table_has_the_newest_first_and_csv_has_all(run: Run, replayed: Path
         ),
         (("--until", "soon"), "--until: expected a date, such as 2013-11-04, got 'soon'"),
         (("--format", "parquet"), "--format parquet: expected the file to write: --out documents.parquet"),
-        (("--out", "x.csv"), "--out: expected --format csv, jsonl or parquet with it, got table"),
+        (("--out", "x"), "--out: expected a name that ends in .csv, .jsonl or .parquet, or --format, got x"),
+        (("--format", "table", "--out", "x"), "--out: expected a name that ends in .csv, .jsonl or .parquet"),
+        (
+            ("--format", "csv", "--out", "x.parquet"),
+            "--out: x.parquet is named as a file of parquet, --format says csv; change one of them",
+        ),
         (("--format", "parquet", "--out", "/nowhere/x.parquet"), "the folder /nowhere does not exist"),
         (("--format", "xml"), "--format: expected table, csv, jsonl or parquet, got 'xml'"),
     ],
@@ -118,8 +123,13 @@ def test_parquet_holds_what_json_lines_hold(run: Run, good: Path, tmp_path: Path
     assert [row["id"] for row in asked(run, path, "--search", word.upper())] == [
         row["id"] for row in rows if word in str(row["text"])
     ]
-    code, _, _ = run("documents", path, "--format", "csv", "--out", tmp_path / "documents.csv")
-    with (tmp_path / "documents.csv").open(newline="") as table:
+    code, out, _ = run("documents", path, "--out", tmp_path / "documents.CSV")
+    assert (code, out) == (0, f"{tmp_path / 'documents.CSV'}: {len(rows)} documents\n")
+    assert run("documents", path, "--out", tmp_path / "plain", "--format", "csv")[0] == 0
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "documents.CSV").read_bytes()
+    assert run("documents", path, "--out", tmp_path / "documents.jsonl")[0] == 0
+    assert list(map(json.loads, (tmp_path / "documents.jsonl").read_text().splitlines())) == rows
+    with (tmp_path / "documents.CSV").open(newline="") as table:
         assert [row["text"] for row in csv.DictReader(table)] == [row["text"] for row in rows]
 
 

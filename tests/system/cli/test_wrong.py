@@ -91,6 +91,14 @@ def test_vectors_with_holes_are_rejected(run: Run, tmp_path: Path) -> None:
         ),
         (("export", "good.jsonl", "p.html", "--format", "svg"), "expected html or pdf, or --still"),
         (("export", "good.jsonl", "--still", "river", "--format", "gif"), "expected svg, pdf, png"),
+        (
+            ("export", "good.jsonl", "p.pdf", "--format", "html"),
+            "PAGE: p.pdf is named as a file of pdf",
+        ),
+        (
+            ("export", "good.jsonl", "p.svg", "--still", "river", "--format", "png"),
+            "p.svg is named as a file of svg",
+        ),
         (("export", "good.jsonl", "--still", "river", "--width", "3mm"), "60 to 1200 mm"),
         (("show", "good.jsonl"), "good.jsonl"),
         (("corpora", "fetch"), "get"),
