@@ -339,9 +339,7 @@ def _format_of(name: str, path: Path | None, given: str | None, endings: Mapping
     """
     by_name = None if path is None else endings.get(path.suffix.lstrip(".").lower())
     if given is not None and by_name not in (None, given):
-        raise InputError(
-            f"{name}: {path} is the name of a file of {by_name}, --format says {given}; change one of them"
-        )
+        raise InputError(f"{name}: {path} is named as a file of {by_name}, --format says {given}; change one of them")
     return given or by_name
 
 
