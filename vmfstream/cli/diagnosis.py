@@ -301,4 +301,4 @@ def profile_lines(run_file: Path) -> Iterator[str]:
     for stage, what in (STAGES | {ELAPSED: "from the opening of the run file to its last epoch"}).items():
         if stage in seconds:
             yield f"{stage:<12}{seconds[stage]:>10,.2f}{seconds[stage] / seconds[ELAPSED]:>8.1%}  {what}"
-    yield "Reading and writing run in parallel with the other stages, so shares can add up to more than 100 %."
+    yield "Reading, stories and writing run in parallel with the other stages, so shares can add up to more than 100 %."
