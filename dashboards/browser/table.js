@@ -31,14 +31,16 @@ function topicRow(topic, bare) {
     topWords(at, topic, bare ? 8 : 5)
       .map((word) => word[0])
       .join(" ");
+  const step = state.reading === "smoothed" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null;
+  const far = drift === 255 ? null : drift; // of a short form of the words, which may miss the step by a degree
   return {
     topic,
     now: text(slice),
     first: text(firstSlice),
     documents: number(reading.documents[index], 0),
     share: number(reading.share[index], 4),
-    drift: drift === 255 ? null : drift,
-    "last drift": state.reading === "smoothed" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
+    drift: slice === firstSlice + 1 ? (step ?? far) : far,
+    "last drift": step,
     certainty: number(reading.certainty[index], 2),
     ...(spread && { isotropy: even === 255 ? null : even / 100 }),
     begun: page.labels[firstSlice] ?? "",

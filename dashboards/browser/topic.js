@@ -57,13 +57,12 @@ function drawTopic() {
       format(messages.newSince, { date: page.labels[from] }),
     ]);
   const far = page.table[state.reading][index] ?? 255;
-  if (slice > from && far !== 255)
+  const step = state.reading === "smoothed" && slice > firstSlice ? reading.drift_angle[index] : -1;
+  if (slice > from && far !== 255 && !(slice === from + 1 && step >= 0))
     facts.push([far + "°", format(messages.lastStep, { date: page.labels[from] })]);
   const judged = !(state.reading === "filtered" && (page.warm_up[slice] || page.warm_up[slice - 1]));
   if (state.reading === "smoothed") {
-    const drift = reading.drift_angle[index];
-    if (slice > firstSlice && drift >= 0)
-      facts.push([Math.round(drift) + "°", format(messages.lastStep, { date: page.labels[slice - 1] })]);
+    if (step >= 0) facts.push([Math.round(step) + "°", format(messages.lastStep, { date: page.labels[slice - 1] })]);
   } else if (slice > firstSlice && judged) {
     const ratio = driftRatio(slice, state.topic);
     facts.push(

@@ -290,6 +290,13 @@ def test_the_flag_of_the_date_covers_no_note(visit: Open, width: int) -> None:
     assert js(page, f"return {flag}.getBoundingClientRect().bottom <= {note}.getBoundingClientRect().top")
 
 
+def test_a_topic_of_two_dates_has_turned_by_one_angle(visit: Open) -> None:
+    notes = "return [...document.querySelectorAll('#facts dd')].map(note => note.textContent)"
+    assert js(visit("years", "#t=4&d=1988"), notes).count("drift since 1987") == 1
+    later = js(visit("years", "#t=4&d=1989"), notes)
+    assert [note for note in later if note.startswith("drift")] == ["drift since 1987", "drift since 1988"]
+
+
 def test_readings_and_measures_switch(visit: Open) -> None:
     page = visit("years", "#t=4&d=1988")
     facts = js(page, "return document.querySelector('#facts').innerText")
