@@ -43,7 +43,7 @@ class AtOnce:
     """Stands for a pool whose thread is always ahead."""
 
     def __init__(self, *_: object) -> None:
-        self.tasks: list[Future[Any]] = []
+        pass
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:
         done: Future[Any] = Future()
