@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -59,11 +59,14 @@ class FolderSource:
         if not self.path.is_dir():
             raise InputError(f"there is no folder {self.path}")
         shown = [file for file in sorted(self.path.rglob("*")) if not _is_hidden(self.path, file)]
-        files = [file for file in shown if _is_document(file)]
+        whys = [(file, _why_left_out(file)) for file in shown if file.is_symlink() or not file.is_dir()]
+        files = [file for file, why in whys if why is None]
         if not files:
             raise InputError(f"{self.path}: expected files ending in {', '.join(ENDINGS)}, found none")
-        for reason in _left_out(self.path, shown):
-            _tell(self.path, reason)
+        for reason in dict.fromkeys(why for _, why in whys if why):
+            names = [printable(file.relative_to(self.path).as_posix()) for file, why in whys if why == reason]
+            more = f" (and {len(names) - _TOLD:,} more)" if len(names) > _TOLD else ""
+            _tell(self.path, f"{reason} are left out: {', '.join(names[:_TOLD])}{more}")
         plain = [_ending(file) == ".txt" for file in files]
         if any(plain) and not all(plain):
             raise InputError(
@@ -159,29 +162,17 @@ def _tell(folder: Path, what: str) -> None:
     log.warning("%s: %s", printable(folder.resolve().name), what)
 
 
-def _left_out(folder: Path, files: Iterable[Path]) -> Iterator[str]:
-    """Say which of these files of a folder are not read, and why."""
-    others: dict[str, list[str]] = {}
-    for file in files:
-        if file.is_dir():
-            why = "folders behind links are left out" if file.is_symlink() else None
-        elif not file.is_file() or not os.access(file, os.R_OK):
-            why = "files that cannot be read are left out"
-        else:
-            why = None if _ending(file) in ENDINGS else "files with endings that are not read are left out"
-        if why:
-            others.setdefault(why, []).append(printable(file.relative_to(folder).as_posix()))
-    for why, names in others.items():
-        more = f" (and {len(names) - _TOLD:,} more)" if len(names) > _TOLD else ""
-        yield f"{why}: {', '.join(names[:_TOLD])}{more}"
+def _why_left_out(file: Path) -> str | None:
+    """Return what a file, or what stands behind a link, is that is not read; None if it is."""
+    if file.is_dir():
+        return "folders behind links"
+    if not file.is_file() or not os.access(file, os.R_OK):
+        return "files that cannot be read"
+    return None if _ending(file) in ENDINGS else "files with endings that are not read"
 
 
 def _is_hidden(folder: Path, file: Path) -> bool:
     return any(part.startswith(".") for part in file.relative_to(folder).parts)
-
-
-def _is_document(file: Path) -> bool:
-    return file.is_file() and os.access(file, os.R_OK) and _ending(file) in ENDINGS
 
 
 def _ending(file: Path) -> str:

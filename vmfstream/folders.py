@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -93,14 +93,9 @@ def write_file(target: Path, content: str | bytes) -> None:
     InputError
         If the file cannot be written, for want of room, right or folder.
     """
-    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        try:
+        with _draft_of(target) as draft:
             write_synced(draft, content if isinstance(content, bytes) else content.encode())
-            draft.replace(target)
-            sync_folder(target.parent)
-        finally:
-            draft.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
 
@@ -122,24 +117,29 @@ def writing_text(target: Path) -> Iterator[TextIO]:
     """
     place = target.resolve()  # a link stays one
     whole = (place.is_file() or not place.exists()) and os.access(place.parent, os.W_OK)
-    draft = place.with_name(f"{place.name}.{os.getpid()}.part") if whole else place
     try:
-        try:
-            with draft.open("w", encoding="utf-8", newline="") as file:
-                yield file
-                file.flush()
-                if whole:
-                    os.fsync(file.fileno())
+        written = _draft_of(place) if whole else nullcontext(place)
+        with written as draft, draft.open("w", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
             if whole:
-                draft.replace(place)
-                sync_folder(place.parent)
-        finally:
-            if whole:
-                draft.unlink(missing_ok=True)
+                os.fsync(file.fileno())
     except BrokenPipeError:
         raise
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _draft_of(target: Path) -> Iterator[Path]:
+    """Yield where to write the draft of a file, which gets its name if the body ends without an error."""
+    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        yield draft
+        draft.replace(target)
+        sync_folder(target.parent)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def write_synced(path: Path, content: bytes) -> None:
@@ -168,7 +168,8 @@ def title_of(path: Path) -> str:
 
 
 def printable(name: str) -> str:
-    """Return the name of a file as text; a replacement character stands for bytes that are none."""
-    return name.encode("utf-8", sys.getfilesystemencodeerrors()).decode(
-        "utf-8", "replace"
-    )  # also where names are ASCII
+    """Return the name of a file as text; a replacement character stands for bytes that are none.
+
+    Names are taken to be UTF-8, also where Python was told that they are ASCII.
+    """
+    return name.encode("utf-8", sys.getfilesystemencodeerrors()).decode("utf-8", "replace")

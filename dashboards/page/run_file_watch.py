@@ -12,7 +12,6 @@ import tempfile
 import threading
 import time
 import weakref
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import partial
@@ -213,9 +212,9 @@ class RunFileWatch:
     def close(self) -> None:
         """Remove the copies, unless one is being made."""
         if self._lock.acquire(timeout=1.0):
-            with suppress(IndexError):
-                while True:
-                    self._states.pop().remove()
+            for state in self._states:
+                state.remove()
+            self._states = []
             self._lock.release()
 
     def _refresh(self) -> None:

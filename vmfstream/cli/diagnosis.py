@@ -14,8 +14,8 @@ from vmfstream.errors import VmfstreamError, without_secrets
 if TYPE_CHECKING:
     from vmfstream.runfile.queries import Reader, Rejections, SliceFrame
 
-MOST_LATE = MOST_REJECTED = 0.1
-"""Share of late documents, and of rejected messages, above which something is wrong with the input."""
+MOST_LATE = MOST_EMPTY = MOST_REJECTED = 0.1
+"""Share of late documents, of those without a known word, and of rejected messages, above which something is wrong."""
 
 PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python")
 
@@ -120,15 +120,11 @@ def told_of_input(reader: Reader) -> Iterator[str]:
             f"{'was' if counts.late == 1 else 'were'} counted in the slice that was open then: they came out of "
             "order (vmfstream replay sorts by time), or after the end of a run, which closes its slice"
         )
-    if counts.empty_share > MANY_EMPTY:
+    if counts.empty_share > MOST_EMPTY:
         yield (
             f"without a topic: {counted(counts.empty, 'document')} ({counts.empty_share:.1%}) held no word that the "
             "topics know; are the texts in another field (--text), or in need of another tokeniser (--tokeniser)?"
         )
-
-
-MANY_EMPTY = 0.1
-"""Share of the documents without words that is told."""
 
 
 def counted(number: int, noun: str) -> str:

@@ -125,8 +125,8 @@ def export(
         if format not in (None, "html", "pdf"):
             raise InputError(f"--format: expected html or pdf, or --still VIEW with {format!r}")
         page = page or Path(f"{run_file.stem}.{format or 'html'}")
-        ending = page.suffix.lstrip(".").lower()
-        if format is None and ending not in ("html", "htm", "pdf"):
+        form = _format_of("PAGE", page, format, {"html": "html", "htm": "html", "pdf": "pdf"})
+        if form is None:
             raise InputError(
                 f"{page}: expected a name that ends in .html or .pdf, or --format; a picture of one view is written "
                 "with --still, such as --still river"
@@ -138,8 +138,7 @@ def export(
                 f"{alone[0]}: expected --still with it, for a picture; a page has all topics and both readings"
             )
         check_outputs({"PAGE": page}, run_file)
-        as_pdf = _format_of("PAGE", page, format, {"html": "html", "htm": "html", "pdf": "pdf"}) == "pdf"
-        return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
+        return write_page(run_file, page, max_mb, paper=paper if form == "pdf" else None)
     from vmfstream.dashboards.stills import write_still
 
     target = page or Path(f"{still}.{format or 'svg'}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
@@ -55,7 +55,8 @@ def topics_of_slice(
         if label not in numbers:
             from vmfstream.frozen.parts import missing_slice
 
-            if reading == "smoothed" and (reader.topics("filtered").slice == _number(labels, label)).any():
+            closed = (labels[number] for number in np.unique(reader.topics("filtered").slice).tolist())
+            if reading == "smoothed" and label in closed:
                 raise InputError(
                     f"{reader.path}: slice {label} has not been smoothed yet, slices are up to {list(numbers)[-1]}; "
                     "leave --reading smoothed out"
@@ -199,11 +200,6 @@ def _read(reader: Reader, reading: Reading | None, top: int) -> tuple[TopicFrame
     order = np.lexsort((columns[1], columns[0]))  # topics within slices
     words = {key: some for key, some in _words(reader, "filtered", top).items() if key[0] not in smoothed}
     return TopicFrame(*(column[order] for column in columns)), words | _words(reader, "smoothed", top)
-
-
-def _number(labels: Mapping[int, str], label: str) -> int:
-    """Return the number of the slice with a label, -1 if there is none."""
-    return next((number for number, one in labels.items() if one == label), -1)
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

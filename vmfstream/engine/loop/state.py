@@ -374,8 +374,8 @@ class EngineState:
     def _regrown(self) -> Regrown:
         """Let the vocabulary grow, and offer the kept documents in it."""
         self.sampler.pack(self.encoder)
-        if self.story_thread is not None and self.story_thread.renamed_soon:
-            self.story_thread.settled()
+        if self.story_thread is not None:
+            self.story_thread.before_close()
         growth = self.encoder.close_slice(self.position.slice or 0)
         self.buffer.remap(growth.terms)
         if growth.terms is not None and (stories := self.stories) is not None:

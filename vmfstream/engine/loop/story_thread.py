@@ -70,7 +70,7 @@ class StoryThread:
             told(labels)
         return self._level
 
-    @property
-    def renamed_soon(self) -> bool:
-        """Whether `settled` must be called before the vocabulary closes a slice: it may rename what is learnt now."""
-        return self._level.renamed_soon
+    def before_close(self) -> None:
+        """Wait as `settled` does if the vocabulary, which is about to close a slice, may rename what is learnt now."""
+        if self._level.renamed_soon:
+            self.settled()
