@@ -290,7 +290,7 @@ def test_collections_have_their_years(name: str, first: int, last: int, document
     for file in data.COLLECTIONS[name].files:
         corpus_file(file)
     planted_set = data.dated(name)
-    assert (planted_set.years.min(), planted_set.years.max(), len(planted_set.years)) == (first, last, documents)
+    assert [planted_set.years.min(), planted_set.years.max(), len(planted_set.years)] == [first, last, documents]
     assert planted_set.x.shape == (documents, len(planted_set.terms))
 
 

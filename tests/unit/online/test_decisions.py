@@ -118,7 +118,7 @@ def test_the_documents_of_an_ended_topic_go_to_the_one_most_like_it() -> None:
     heir = max((at for at in range(state.k) if at != 1), key=lambda at: cosine[at])
     after, _, refused = with_decisions(state, numbered(decision("end", int(state.ids[1]))), SETTINGS)
     assert not refused
-    before, now = (sum(w.resp.sum(axis=0) for w in one.window) for one in (state, after))
+    before, now = (np.sum([w.resp.sum(axis=0) for w in one.window], axis=0) for one in (state, after))
     (place,) = np.flatnonzero(after.ids == state.ids[heir])
     assert now[place] == pytest.approx(before[heir] + before[1], rel=1e-5)
 

@@ -95,7 +95,7 @@ def test_words_that_collided_under_a_key_do_not_under_another() -> None:
     known, other = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x9E3779B97F4A7C15)
     rng = np.random.default_rng(0)
     letters = (rng.integers(0, 26, (100_000, 8)) + 97).astype(np.uint64)
-    keys = (letters << np.arange(56, -8, -8).astype(np.uint64)).sum(axis=1)
+    keys = (letters << np.arange(56, -8, -8).astype(np.uint64)).sum(axis=1, dtype=np.uint64)
     found = keys[slot_numbers(keys, known) < 4]
     assert len(found) > 200
     assert len(np.unique(slot_numbers(found, known))) <= 4

@@ -277,7 +277,7 @@ def test_vectors_without_direction_and_empty_documents_count_for_nothing() -> No
 def test_beliefs_approach_points_as_vectors_grow_in_number() -> None:
     x, _, _, _ = planted(n=400, size=40)
     start = one_hot(np.random.default_rng(0).integers(3, size=len(x)), 3, np.float64)
-    sums = variational.summed(x, np.asarray(start, np.float64), 3, start.sum(axis=0)[:3])
+    sums = variational.summed(x, np.asarray(start, np.float64), 3, start.sum(axis=0, dtype=np.float64)[:3])
     law = variational._believed(x, start, np.ones(len(x)), 3, "own")
     points = Likelihood().topics(sums, None)
     believed = law.topics(sums, law.topics(sums, None))

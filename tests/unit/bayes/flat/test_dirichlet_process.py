@@ -84,9 +84,9 @@ def test_every_step_raises_the_bound(d: int) -> None:
     prior = Prior(1.0, float(inv_bessel_ratio(d, 0.3)) * directions(rng, 1, d)[0])
     model = KappaModel("quadrature", KappaPrior(np.log(0.5 * d), 0.25))
     resp = random_responsibilities(x, k, rng)
-    weights = Sticks().posterior(resp.sum(axis=0)[:k])
+    weights = Sticks().posterior(resp.sum(axis=0, dtype=np.float64)[:k])
     f, length = natural_vectors(prior.b, x.T @ resp, np.full(k, 0.5 * d), k)
-    factor = model.factor(d, resp.sum(axis=0)[:k], expected_cosines(f, length, x.T @ resp))
+    factor = model.factor(d, resp.sum(axis=0, dtype=np.float64)[:k], expected_cosines(f, length, x.T @ resp))
     bounds = []
 
     def note(resp: np.ndarray) -> None:
@@ -100,7 +100,7 @@ def test_every_step_raises_the_bound(d: int) -> None:
     for _ in range(10):
         resp, _ = assigned(x, f, length, factor, weights.expected_log)
         note(resp)
-        s, nk = x.T @ resp, resp.sum(axis=0)[:k]
+        s, nk = x.T @ resp, resp.sum(axis=0, dtype=np.float64)[:k]
         weights = Sticks().posterior(nk)
         note(resp)
         f, length = natural_vectors(prior.b, s, factor.mean, k)

@@ -114,7 +114,7 @@ def test_every_step_raises_the_bound(d: int, concentration: Concentration, rule:
     for sweep in range(8):
         resp, _ = responsibilities(x, f, gamma, kappa, expected_log_weights(rho))
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
-        s, nk = x.T @ resp, resp.sum(axis=0)[:k]
+        s, nk = x.T @ resp, resp.sum(axis=0, dtype=np.float64)[:k]
         rho = prior.alpha + nk
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
         f, gamma = natural_vectors(prior.b, s, kappa.mean, k)
@@ -139,14 +139,14 @@ def test_every_step_raises_the_bound_when_hyperparameters_are_learnt(
     model = KappaModel(rule, KappaPrior(np.log(0.5 * d), 0.25), "own")
     resp = random_responsibilities(x, k, np.random.default_rng(0))
     f, gamma = natural_vectors(prior.b, x.T @ resp, np.full(k, 0.5 * d), k)
-    rho = 1 + resp.sum(axis=0)[:k]
+    rho = 1 + resp.sum(axis=0, dtype=np.float64)[:k]
     kappa = model.factor(d, rho, expected_cosines(f, gamma, x.T @ resp))
     bounds = []
     for sweep in range(10):
         resp, gain = assigned(x, f, gamma, kappa, expected_log_weights(rho), assignment)
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
         assert bounds[-1] == pytest.approx(gain - divergence(f, gamma, rho, kappa, prior), abs=1e-8 * d)
-        s, nk = x.T @ resp, resp.sum(axis=0)[:k]
+        s, nk = x.T @ resp, resp.sum(axis=0, dtype=np.float64)[:k]
         rho = prior.alpha + nk
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
         f, gamma = natural_vectors(prior.b, s, kappa.mean, k)
