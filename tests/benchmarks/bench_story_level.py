@@ -45,7 +45,7 @@ def seconds(documents: list[Document]) -> dict[str, float]:
             counts, KeptDocuments.of(Documents.of(batch)), np.full(len(batch), -1), np.zeros(len(batch))
         )
         marks.append(time.process_time())
-        level.learn(given, index)
+        level.note(level.assign(counts, given.kept.times), given, index)
         marks.append(time.process_time())
         level.take()
         marks.append(time.process_time())

@@ -263,9 +263,13 @@ def test_stories_of_words_alone_go_on_without_vectors() -> None:
     both = StoryDocuments(words.counts, kept, *none, encoder.vectors_beside(counts))  # type: ignore[attr-defined]
     one = StoryLevel(StorySettings(), encoder.vocabulary)  # type: ignore[attr-defined]
     other = StoryLevel(StorySettings(), encoder.vocabulary)  # type: ignore[attr-defined]
-    one.learn(words, 0)
+
+    def labels(level: StoryLevel, documents: StoryDocuments) -> NDArray[np.int64]:
+        return level.note(level.assign(documents.counts, kept.times, documents.vectors), documents, 0)
+
+    labels(one, words)
     other.restore(one.arrays())
-    np.testing.assert_array_equal(other.learn(both, 0), one.learn(words, 0))
+    np.testing.assert_array_equal(labels(other, both), labels(one, words))
     assert both.merged(both).vectors.shape == (120, 8)  # type: ignore[union-attr]
 
 

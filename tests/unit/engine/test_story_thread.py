@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from threading import Event, current_thread
+from threading import Condition, Event, current_thread
 from threading import enumerate as threads
 from typing import Any
 
@@ -17,12 +17,12 @@ from tests.unit.engine.documents import committed, document, engine, years
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
-from vmfstream.engine.loop import story_thread
+from vmfstream.engine.loop import learning, stories, story_thread
 from vmfstream.engine.loop.document_buffer import KeptDocuments
 from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel
+from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel, StoryStep
 from vmfstream.engine.loop.story_thread import StoryThread
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.online.state import TrackerSettings
@@ -116,6 +116,44 @@ def test_results_do_not_depend_on_how_late_stories_are(
     assert followed(None, monkeypatch, vocabulary) == at_once
 
 
+def test_results_do_not_depend_on_the_parts_in_which_words_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for part in (4, 8):
+        monkeypatch.setattr(stories, "AT_ONCE", 4)
+        monkeypatch.setattr(learning, "AT_ONCE", part)
+        found.append(followed(None, monkeypatch, {}))
+    assert found[0] == found[1]
+
+
+def test_stories_begin_before_topics_have_scored_the_same_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch waits for its stories before it is scored."""
+    count, assign, learn = TextEncoder.count, StoryLevel.assign, TrackerModel.learn
+    counted, assigned, scored, changed = [0], [0], [0], Condition()
+
+    def counts(self: TextEncoder, documents: Sequence[Document]) -> Any:
+        counted[0] += 1
+        return count(self, documents)
+
+    def steps(self: StoryLevel, *arguments: Any) -> list[StoryStep]:
+        found = assign(self, *arguments)
+        with changed:
+            assigned[0] += 1
+            changed.notify_all()
+        return found
+
+    def scores(self: TrackerModel, *arguments: Any, **named: Any) -> Any:
+        with changed:
+            assert changed.wait_for(lambda: assigned == counted, 60.0)
+        scored[0] += 1
+        return learn(self, *arguments, **named)
+
+    monkeypatch.setattr(TextEncoder, "count", counts)
+    monkeypatch.setattr(StoryLevel, "assign", steps)
+    monkeypatch.setattr(TrackerModel, "learn", scores)
+    followed(None, monkeypatch, {})
+    assert scored[0] > 10
+
+
 def test_terms_that_come_later_change_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story_thread, "ThreadPoolExecutor", Latest)
     encoder = TextEncoder()
@@ -132,13 +170,13 @@ def test_terms_that_come_later_change_no_state(monkeypatch: pytest.MonkeyPatch) 
 def test_stories_learn_while_topics_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first batch of stories waits until another batch has been given; it is learnt in another thread."""
     given, names = Event(), set()
-    learn, submit = StoryLevel.learn, StoryThread.learn
+    assign, submit = StoryLevel.assign, StoryThread.learn
     calls = [0]
 
-    def slow(self: StoryLevel, *arguments: Any) -> NDArray[np.int64]:
+    def slow(self: StoryLevel, *arguments: Any) -> list[StoryStep]:
         names.add(current_thread().name.split("_")[0])
         assert given.wait(60.0)
-        return learn(self, *arguments)
+        return assign(self, *arguments)
 
     def counted(self: StoryThread, *arguments: Any) -> None:
         submit(self, *arguments)
@@ -146,7 +184,7 @@ def test_stories_learn_while_topics_do(monkeypatch: pytest.MonkeyPatch) -> None:
         if calls[0] == 2:
             given.set()
 
-    monkeypatch.setattr(StoryLevel, "learn", slow)
+    monkeypatch.setattr(StoryLevel, "assign", slow)
     monkeypatch.setattr(StoryThread, "learn", counted)
     engine(years({2001: 40}), stories=SHORT, batch_documents=10).run()
     assert calls[0] == 4
@@ -155,16 +193,16 @@ def test_stories_learn_while_topics_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_of_stories_ends_the_run_at_the_last_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    learn, calls = StoryLevel.learn, [0]
+    assign, calls = StoryLevel.assign, [0]
 
-    def failing(self: StoryLevel, *arguments: Any) -> NDArray[np.int64]:
+    def failing(self: StoryLevel, *arguments: Any) -> list[StoryStep]:
         calls[0] += 1
         if calls[0] == 4:
             raise MemoryError("no room for stories")
-        return learn(self, *arguments)
+        return assign(self, *arguments)
 
     store = MemoryStore()
-    monkeypatch.setattr(StoryLevel, "learn", failing)
+    monkeypatch.setattr(StoryLevel, "assign", failing)
     with pytest.raises(MemoryError, match="no room for stories"):
         engine(years({2001: 90}), store, stories=SHORT, batch_documents=10, epoch_documents=20).run()
     assert [commit.epoch.n for commit in store.commits] == [20]
@@ -193,8 +231,8 @@ def test_after_an_error_elsewhere_labels_belong_to_their_documents(monkeypatch: 
 def test_the_clock_counts_stories_beside_what_waits_for_them() -> None:
     encoder, clock = TextEncoder(), StageClock()
     thread = StoryThread(StoryLevel(SHORT, encoder.vocabulary))
-    counts = encoder.count([])
-    nothing = StoryDocuments(counts, [], np.zeros(0, np.int64), np.zeros(0))  # type: ignore[arg-type]
+    kept = KeptDocuments.of(Documents.of([]))
+    nothing = StoryDocuments(encoder.count([]), kept, np.zeros(0, np.int64), np.zeros(0))
     told: list[list[int]] = []
     with clock.on(), thread, timed("slice ends"):
         thread.learn(nothing, 0, 0, lambda labels: told.append(labels.tolist()))

@@ -182,10 +182,11 @@ class Engine:
         self.finished = epoch.end
         self._epoch += 1
         with timed(WRITING):
-            stories = state.stories
-            story_rows, story_events = (None, []) if stories is None else stories.take()
             open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
             sampled = state.sampler.take(described.index, state.encoder)
+            stories = state.stories  # whose thread has had as much time as there was
+            story_rows, story_events = (None, []) if stories is None else stories.take()
+            open_state |= state.story_arrays()
             rows = DocumentRows.joined(epoch.rows) if epoch.rows else None
         decisions, undone = state.decisions.take()
         return Commit(

@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 
 from vmfstream.engine.loop.document_buffer import KeptDocuments
 from vmfstream.engine.loop.sample import Candidates, MostNovel, Packed, Sampling
-from vmfstream.engine.loop.stories import StoryDocuments
+from vmfstream.engine.loop.stories import AT_ONCE, StoryDocuments
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
 from vmfstream.records import DocumentRows, Documents, texts_of
 from vmfstream.stages import timed
-from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder, WordCounting
+from vmfstream.text.counts import Counts
+from vmfstream.text.encoders import Counted, CountStorage, WordCounting, WorkerEncoder
 
 ScoreDocuments: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
 """Scores documents, of which so many first ones are kept; returns the sums to be added, None if the model has them."""
+
+Arrived: TypeAlias = Callable[[Counts, NDArray[np.int64], NDArray[np.float32] | None], None]
+"""Called with the words of N documents, their times in microseconds since 1970, (N,), and vectors (N, E) or None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +93,7 @@ class BatchResult:
 
 def learn_batch(
     documents: Documents,
-    encoder: DocumentEncoder,
+    encoder: WorkerEncoder,
     score: ScoreDocuments | None,
     keep: int,
     sampling: Sampling,
@@ -99,6 +103,7 @@ def learn_batch(
     text: int = 0,
     places: bool = False,
     again: bool = False,
+    arrived: Arrived | None = None,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -114,9 +119,10 @@ def learn_batch(
     text : characters of the texts that are wanted with it.
     places : whether it is wanted besides where its message stands in the source.
     again : whether the counts of all documents are wanted, since they will be scored again.
+    arrived : told of the words of documents as soon as they are counted, `AT_ONCE` documents at a time.
     """
     with timed("words"):
-        counts = encoder.count(documents)
+        counts = _counted(documents, encoder, arrived)
     sample = [Candidates.among(documents, counts, sampling)] if sampling.most and documents else []
     most = MostNovel(novel)
     kept = KeptDocuments.of(documents[:keep])
@@ -160,6 +166,19 @@ def learn_batch(
         rows=_rows(documents, scores, text, places=places) if rows else None,
         all_counts=counts if again else None,
     )
+
+
+def _counted(documents: Documents, encoder: WorkerEncoder, arrived: Arrived | None) -> Counted:
+    """Count the words of documents, and tell of them."""
+    if arrived is None or not isinstance(encoder, WordCounting):
+        return encoder.count(documents)
+    parts = []
+    for low in range(0, len(documents), AT_ONCE):
+        some = documents[low : low + AT_ONCE]
+        counts = encoder.count(some)
+        arrived(encoder.word_counts(counts), some.time, encoder.vectors_beside(counts))
+        parts.append(counts)
+    return encoder.concat(parts)
 
 
 def _rows(documents: Documents, scores: Scores | None, text: int, *, places: bool) -> DocumentRows:

@@ -182,6 +182,7 @@ class LocalBatches:
         sampling, novel = state.sampler.wanted, settings.novel_documents
         wanted: dict[str, Any] = {
             "stories": state.story_thread is not None,
+            "arrived": None if state.story_thread is None else state.story_thread.arrived,
             "rows": settings.documents or settings.labels,
             "text": settings.text,
             "places": settings.labels,

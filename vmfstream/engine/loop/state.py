@@ -321,7 +321,10 @@ class EngineState:
         return None if view is None else topic_rows(view, self.encoder, self.settings.epoch_words)
 
     def arrays(self, *, slice_ended: bool) -> tuple[Arrays, Arrays | None]:
-        """Return all that is needed to continue, as flat arrays; what changes at slice ends only if one ended."""
+        """Return all that is needed to continue, as flat arrays; what changes at slice ends only if one ended.
+
+        `story_arrays` has what is needed of the stories.
+        """
         position = self.position
         index = _NO_SLICE if position.slice is None else position.slice
         counters = [index, position.in_slice, self._announced, position.documents, position.rejected]
@@ -329,8 +332,6 @@ class EngineState:
         open_part |= {f"{_ENCODER}{name}": a for name, a in self.encoder.state().items()}
         open_part |= self.buffer.open_arrays(self.encoder) | self.sampler.open_arrays() | self.novel.arrays()
         open_part |= self._later.arrays(self.encoder)
-        if (stories := self.stories) is not None:
-            open_part |= {f"{_STORIES}{name}": a for name, a in stories.arrays().items()}
         of_epoch, of_slice = self.model.arrays()
         if not slice_ended:
             return open_part | of_epoch, None
@@ -339,8 +340,13 @@ class EngineState:
             slice_part |= {f"{_NAMES}{name}": array for name, array in self.names.arrays().items()}
         return open_part | of_epoch, slice_part
 
+    def story_arrays(self) -> Arrays:
+        """Return what is needed to continue the stories, after `StoryLevel.take`; nothing without stories."""
+        stories = self.stories
+        return {} if stories is None else {f"{_STORIES}{name}": a for name, a in stories.arrays().items()}
+
     def restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
-        """Continue from ``open_part`` and ``slice_part``, what `arrays` returned, and from ``offsets`` by part.
+        """Continue from what `arrays` returned, `story_arrays` in the ``open_part``, and from ``offsets`` by part.
 
         Raises
         ------
@@ -409,7 +415,7 @@ def stored_position(open_part: Arrays) -> tuple[int | None, int]:
 
 
 def stored_stories(open_part: Arrays) -> Arrays:
-    """Return what `StoryLevel.arrays` returned, from what `EngineState.arrays` returned first."""
+    """Return what `StoryLevel.arrays` returned, from the open part of a stored state."""
     return arrays_under(open_part, _STORIES)
 
 

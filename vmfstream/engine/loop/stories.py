@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.engine.loop.document_buffer import KeptDocument, KeptDocuments, times_of
+from vmfstream.engine.loop.document_buffer import KeptDocument, KeptDocuments
 from vmfstream.engine.loop.story_book import BURST_DOCUMENTS, BURST_SCORE, CALM_SCORE, StoryBook, growth
 from vmfstream.records import Arrays, Event, SmoothedStories, StoryEvent, StoryRows, StorySlices, arrays_under
 from vmfstream.text.counts import Counts
 
 if TYPE_CHECKING:
-    from vmfstream.stories.mixture import Retired, SequentialMixture
+    from vmfstream.stories.mixture import Learnt, Retired, SequentialMixture
     from vmfstream.stories.settings import StorySettings
     from vmfstream.stories.weights import RunningTfidf
     from vmfstream.stories.window import Left, Window
@@ -35,7 +35,7 @@ WORDS = 10
 _FEW_WORDS = 2.0
 """A document of so many different words counts half as a representative one: titles of one word say little."""
 
-_AT_ONCE = 1_000
+AT_ONCE = 1_000
 """Most documents that are learnt at once: where time is counted in documents, no story that gets one of them is retired
 meanwhile."""
 
@@ -68,6 +68,24 @@ class StoryDocuments:
     def remap(self, terms: NDArray[np.integer] | None) -> StoryDocuments:
         """Follow a renumbering of the terms."""
         return StoryDocuments(self.counts.remap(terms), self.kept, self.topics, self.novelty, self.vectors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryStep:
+    """At most `AT_ONCE` documents that have their stories, before the book knows of it.
+
+    Attributes
+    ----------
+    learnt : what the mixture said.
+    opened : ids of the stories that were opened.
+    words : how many different words each document has, (N,).
+    left : documents that got their second story meanwhile; None without a window.
+    """
+
+    learnt: Learnt
+    opened: NDArray[np.int64]
+    words: NDArray[np.integer]
+    left: Left | None
 
 
 class StoryLevel:
@@ -106,39 +124,78 @@ class StoryLevel:
         """Whether the next end of a slice may give columns other numbers, or words other names."""
         return self._vocabulary.renames
 
-    def learn(
-        self, documents: StoryDocuments, index: int, first: int = 0, terms: int | None = None
-    ) -> NDArray[np.int64]:
-        """Learn documents in their order; return the ids of their stories, (N,), -1 for those without words.
+    def assign(
+        self,
+        counts: Counts,
+        times: NDArray[np.int64],
+        vectors: NDArray[np.float32] | None = None,
+        terms: int | None = None,
+    ) -> list[StoryStep]:
+        """Give documents their stories, in their order; `note` comes next, once their topics are known.
+
+        Stories do not depend on how documents are cut, but for the order of events if parts are no multiples of
+        `AT_ONCE`.
 
         Parameters
         ----------
-        documents : N documents.
-        index : number of the open slice, to which they belong.
-        first : place in the slice of the first one.
+        counts : words of N documents.
+        times : (N,) in microseconds since 1970.
+        vectors : (N, E) unit rows, or None for none.
         terms : `terms` when they had been counted; by default as it is now.
         """
-        vectors = documents.vectors
         terms = self.terms if terms is None else terms
         mixture, weights = self._parts(0 if vectors is None else vectors.shape[1], terms)
         if not mixture.vectors:  # a run that began with stories of words alone goes on so
             vectors = None
-        counts = documents.counts
         mixture.widen(max(mixture.columns, terms))
         shape = (len(counts), mixture.columns)
         rows = weights.weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
-        labels = np.empty(len(counts), np.int64)
-        settings, step = self._settings, _AT_ONCE
+        days = times / _DAY if self._settings.days else None
+        settings, step = self._settings, AT_ONCE
         if not settings.days:
             step = max(1, min(step, int(settings.retire_after * settings.half_life)))
-        for low in range(0, len(counts), step):
-            some = slice(low, min(low + step, len(counts)))
-            topics, novelty = documents.topics[some], documents.novelty[some]
-            beside = None if vectors is None else vectors[some]
-            labels[some] = self._learn(
-                mixture, rows[some], beside, documents.kept[some], topics, novelty, index, first + low
+        return [
+            self._step(
+                mixture,
+                rows[some],
+                None if days is None else days[some],
+                None if vectors is None else vectors[some],
             )
-        return labels
+            for some in (slice(low, low + step) for low in range(0, len(counts), step))
+        ]
+
+    def _step(
+        self,
+        mixture: SequentialMixture,
+        rows: csr_array,
+        days: NDArray[np.float64] | None,
+        vectors: NDArray[np.float32] | None,
+    ) -> StoryStep:
+        known, left = mixture.next_id, None
+        if self._window is None:
+            learnt = mixture.learn(rows, days, vectors)
+        else:
+            learnt, left = self._window.learn(mixture, rows, days, vectors)
+        return StoryStep(learnt, np.arange(known, mixture.next_id), np.diff(rows.indptr), left)
+
+    def note(
+        self, steps: Sequence[StoryStep], documents: StoryDocuments, index: int, first: int = 0
+    ) -> NDArray[np.int64]:
+        """Note the stories of documents; return their ids, (N,), -1 for documents without words.
+
+        Parameters
+        ----------
+        steps : what `assign` returned for these documents.
+        documents : N documents.
+        index : number of the open slice, to which they belong.
+        first : place in the slice of the first one.
+        """
+        low = 0
+        for step in steps:
+            some = slice(low, low + len(step.words))
+            self._note(step, documents.topics[some], documents.novelty[some], documents.kept[some], index, first + low)
+            low = some.stop
+        return np.concatenate([np.zeros(0, np.int64), *(step.learnt.labels for step in steps)])
 
     def flush(self) -> None:
         """Give the documents that wait for a second story the one that they have now."""
@@ -158,38 +215,30 @@ class StoryLevel:
             self._smoothed.append(SmoothedStories(slices, places, left.labels[at]))
         self._waiting = self._waiting[:, len(left.labels) :]
 
-    def _learn(
+    def _note(
         self,
-        mixture: SequentialMixture,
-        rows: csr_array,
-        beside: NDArray[np.float32] | None,
-        kept: Sequence[KeptDocument],
+        step: StoryStep,
         topics: NDArray[np.int64],
         novelty: NDArray[np.float64],
+        kept: Sequence[KeptDocument],
         index: int,
         first: int,
-    ) -> NDArray[np.int64]:
-        book, known = self._book, mixture.next_id
-        times = times_of(kept).view(np.int64) / _DAY if self._settings.days else None
-        if self._window is None:
-            learnt = mixture.learn(rows, times, beside)
-        else:
-            learnt, left = self._window.learn(mixture, rows, times, beside)
-            n = rows.shape[0]
+    ) -> None:
+        book, learnt = self._book, step.learnt
+        if step.left is not None:
+            n = len(step.words)
             came = np.stack([np.full(n, index), np.arange(first, first + n)])
             self._waiting = np.concatenate([self._waiting, came], axis=1)
-            self._told(left)
-        book.open(np.arange(known, mixture.next_id), index)
+            self._told(step.left)
+        book.open(step.opened, index)
         places = np.where(learnt.labels >= 0, np.searchsorted(book.ids, learnt.labels), -1)
-        words = np.diff(rows.indptr)
-        scores = learnt.cosines * (words / (words + _FEW_WORDS)).astype(np.float32)
+        scores = learnt.cosines * (step.words / (step.words + _FEW_WORDS)).astype(np.float32)
         book.add(places, topics, scores, novelty, kept, index)
         self._documents_now += int(np.count_nonzero(places >= 0))
         fresh = np.flatnonzero(~book.shown & (book.size >= LEAST_DOCUMENTS))
         book.shown[fresh] = True
         self._happened("opened", fresh, index)
         self._retire(learnt.retired, index)
-        return learnt.labels
 
     def _retire(self, retired: Retired, index: int) -> None:
         """Forget stories that ended; those that have rows get their last ones. Others take over what was merged."""

@@ -1,4 +1,7 @@
-"""Gives documents their stories in a thread of its own, while topics learn the same documents and later ones."""
+"""Gives documents their stories in a thread of its own, while topics learn the same documents and later ones.
+
+It has two steps: `StoryLevel.assign` needs the words of documents only, `StoryLevel.note` their topics too.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,16 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel
+from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel, StoryStep
 from vmfstream.stages import spent, timed
+from vmfstream.text.counts import Counts
+
+T = TypeVar("T")
 
 Told = Callable[[NDArray[np.int64]], None]
 """Called with the ids of the stories of N documents, (N,), -1 for none."""
@@ -21,7 +28,8 @@ class StoryThread:
     """The stories of a run, which learn in a thread while it goes on: entered then, else at once.
 
     Stories depend on no topic, so nothing of a result depends on which of the two is ahead. Batches are learnt in the
-    order in which they are given. An error of the thread is raised by `settled`.
+    order in which they are given, each as soon as its words are counted if `arrived` tells of them. An error of the
+    thread is raised by `settled`.
 
     Parameters
     ----------
@@ -31,6 +39,7 @@ class StoryThread:
     def __init__(self, level: StoryLevel) -> None:
         self._level = level
         self._pool: ThreadPoolExecutor | None = None
+        self._arrived: list[Future[tuple[list[StoryStep], float]]] = []
         self._learning: deque[tuple[Future[tuple[NDArray[np.int64], float]], Told]] = deque()
 
     def __enter__(self) -> StoryThread:
@@ -41,24 +50,48 @@ class StoryThread:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+            self._arrived.clear()
             self._learning.clear()  # of an epoch that an error ended; one that was committed has them
+
+    def arrived(self, counts: Counts, times: NDArray[np.int64], vectors: NDArray[np.float32] | None = None) -> None:
+        """Let the thread give documents their stories, whose topics `learn` tells later.
+
+        ``counts`` are their words, ``times`` (N,) in microseconds and ``vectors`` (N, E) unit rows, see
+        `StoryLevel.assign`. Together with what came since the last `learn` they are what the next one is called with.
+        """
+        terms = self._level.terms
+
+        def assign() -> tuple[list[StoryStep], float]:
+            began = time.perf_counter()
+            return self._level.assign(counts, times, vectors, terms), time.perf_counter() - began
+
+        self._arrived.append(self._submit(assign))
 
     def learn(self, documents: StoryDocuments, index: int, first: int, told: Told) -> None:
         """Let stories learn ``documents``; `settled` calls ``told`` with their stories.
 
-        ``index`` is the open slice and ``first`` the place in it of the first of them, see `StoryLevel.learn`.
+        ``index`` is the open slice and ``first`` the place in it of the first of them, see `StoryLevel.note`.
         """
-        terms = self._level.terms
+        if not self._arrived:
+            self.arrived(documents.counts, documents.kept.times, documents.vectors)
+        arrived, self._arrived = self._arrived, []
 
-        def learn() -> tuple[NDArray[np.int64], float]:
+        def note() -> tuple[NDArray[np.int64], float]:
+            parts = [one.result() for one in arrived]
             began = time.perf_counter()
-            return self._level.learn(documents, index, first, terms), time.perf_counter() - began
+            labels = self._level.note([step for steps, _ in parts for step in steps], documents, index, first)
+            return labels, time.perf_counter() - began + sum(seconds for _, seconds in parts)
 
+        self._learning.append((self._submit(note), told))
         if self._pool is None:
-            with timed("stories"):
-                told(learn()[0])
-        else:
-            self._learning.append((self._pool.submit(learn), told))
+            self.settled()
+
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
+        if self._pool is not None:
+            return self._pool.submit(work)
+        done: Future[T] = Future()
+        done.set_result(work())
+        return done
 
     def settled(self) -> StoryLevel:
         """Wait until all documents that were given are learnt; return the stories."""
