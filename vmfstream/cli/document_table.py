@@ -121,6 +121,6 @@ def _check(reader: Reader, kind: Literal["topic", "story"], wanted: int | None) 
 def _slice_of(label: str, labels: dict[int, str], run_file: Path) -> int:
     named = [index for index, known in labels.items() if known == label]
     if not named:
-        some = f"from {labels[min(labels)]} to {labels[max(labels)]}" if labels else "none"
+        some = f"from {labels[min(labels)]!r} to {labels[max(labels)]!r}" if labels else "none"
         raise InputError(f"{run_file}: there is no slice {label!r}; there are: {some}")
     return named[0]

@@ -142,7 +142,7 @@ def past_parts(
 
 def missing_slice(at: str, labels: list[str]) -> str:
     """Say that there is no slice ``at``, and which ones there are."""
-    some = f"from {labels[0]} to {labels[-1]}" if labels else "none"
+    some = f"from {labels[0]!r} to {labels[-1]!r}" if labels else "none"
     return f"there is no closed slice {at!r} with topics; there are: {some}"
 
 

@@ -81,7 +81,7 @@ def test_the_table_has_the_newest_first_and_csv_has_all(run: Run, replayed: Path
     [
         (("--topic", 77), "no document got the topic 77; there are: 0, 1, 2"),
         (("--story", 77), "no document got the story 77; there are: 0, 1, 2"),
-        (("--slice", "1999"), "there is no slice '1999'; there are: from 2001 to 2004"),
+        (("--slice", "1999"), "there is no slice '1999'; there are: from '2001' to '2004'"),
         (("--since", "tomorrow"), "--since: expected a date, such as 2013-11-04, got 'tomorrow'"),
         (
             ("--since", "2003", "--until", "2002"),

@@ -56,7 +56,7 @@ def test_an_earlier_slice_has_no_stories(run: Run, run_file: Path, new: Path) ->
     assert [row["story"] for row in rows(out)] == [None] * 4
     code, _, err = run("label", run_file, new, "--at", "1999")
     assert code == 1
-    assert "there is no closed slice '1999' with topics; there are: from 2001 to 2004" in err
+    assert "there is no closed slice '1999' with topics; there are: from '2001' to '2004'" in err
 
 
 def test_what_run_rejects_is_rejected_and_told(run: Run, run_file: Path, tmp_path: Path) -> None:

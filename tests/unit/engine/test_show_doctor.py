@@ -53,7 +53,7 @@ def test_the_topics_of_an_earlier_slice(run_file: Path) -> None:
 
 
 def test_a_slice_that_is_not_there_names_those_that_are(run_file: Path) -> None:
-    with pytest.raises(InputError, match="no closed slice '1999' with topics; there are: from 2001 to 2003"):
+    with pytest.raises(InputError, match="no closed slice '1999' with topics; there are: from '2001' to '2003'"):
         topics_of_slice(Reader(run_file), words=8, reading="filtered", at="1999")
 
 

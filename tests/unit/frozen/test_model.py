@@ -171,7 +171,7 @@ def test_wrong_input_is_told(tmp_path: Path) -> None:
         made.label("harbour")
     with pytest.raises(InputError, match=r"texts\[1\]: expected a string, got float"):
         made.label(["harbour", float("nan")])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="no closed slice '1999' with topics; there are: from 2001 to 2002"):
+    with pytest.raises(InputError, match="no closed slice '1999' with topics; there are: from '2001' to '2002'"):
         made.label(NEW, at="1999")
     with pytest.raises(InputError, match="labels texts, got vectors"):
         made.freeze().label(NEW, vectors(40))
