@@ -39,7 +39,8 @@ class StoryMixture(SphereEstimator, Clusterer):
     refit; memory is bounded by the living stories. Labels are ids that are never used again.
 
     Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one``
-    (river). Rows of texts are tf-idf weights without stop words: by these, documents of all kinds join one story.
+    (river). Rows of texts are tf-idf weights without stop words: by these, documents of all kinds join one story. Of a
+    long document, a sparse row of more than 512 words, the strongest 512 count.
 
     Parameters
     ----------

@@ -31,6 +31,7 @@ from vmfstream.stories.memory import (
 )
 from vmfstream.stories.passes import RowArrays, label_rows, learn_rows, place_stories
 from vmfstream.stories.settings import AUTO, StorySettings, constants
+from vmfstream.stories.shortening import shortened
 from vmfstream.stories.sums import strongest_story_words, sums_by_story
 
 _RETIRED_PLACES = 64
@@ -477,7 +478,8 @@ class SequentialMixture:
             sparse = sparse.copy()
             sparse.eliminate_zeros()
         values = np.require(sparse.data, requirements="W")  # read-only arrays would be compiled for anew
-        return RowArrays(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since, beside)
+        parts = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values
+        return RowArrays(*shortened(*parts, columns if self._fixed else 0), since, beside)
 
     def _retired(self, retired: RetiredArrays) -> Retired:
         number, origin = int(retired.number[0]), self._memory.clock[1]
