@@ -22,7 +22,7 @@ def test_speeches_do_not_flow_into_one_story() -> None:
     """Of the first 24 sessions; one story had 65 % of the speeches while all their words counted."""
     path = corpus_file(get("un").file)
     query = f"SELECT text, country FROM '{path}' WHERE session <= 24 ORDER BY timestamp, id"
-    texts, countries = zip(*duckdb.sql(query).fetchall(), strict=True)
+    texts, countries = zip(*duckdb.execute(query).fetchall(), strict=True)
     table, tokeniser = WordTable(1 << 20), Tokeniser()
     tokeniser.runs(list(stop_words_of("english")), table)
     stops = len(table)

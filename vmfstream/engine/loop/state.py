@@ -346,7 +346,7 @@ class EngineState:
         return {} if stories is None else {f"{_STORIES}{name}": a for name, a in stories.arrays().items()}
 
     def restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
-        """Continue from what `arrays` returned, `story_arrays` in the ``open_part``, and from ``offsets`` by part.
+        """Continue from ``open_part``, with `story_arrays`, and ``slice_part``, see `arrays`, and ``offsets`` by part.
 
         Raises
         ------
