@@ -146,7 +146,7 @@ class Phrases:
         return np.asarray(at[good], np.int64)
 
     def _spans(self, runs: WordRuns) -> Spans:
-        """Find phrases in texts: pairs, and runs of pairs of up to `LONGEST` words as wholes."""
+        """Find phrases in texts: pairs, and runs of pairs of up to `LONGEST` different words as wholes."""
         known = self._pairs[self._phrases()]
         at = self._joined(runs)
         at = at[np.isin(_keys(runs.words[at - 1], runs.words[at]), known)]
@@ -156,14 +156,15 @@ class Phrases:
         begins = np.flatnonzero(np.diff(at, prepend=-2) > 1)
         ends = np.append(begins[1:], at.size)
         lengths = ends - begins + 1
-        whole = np.flatnonzero(lengths <= LONGEST)
+        short = (lengths <= LONGEST) & (runs.words[at[begins] - 1] != runs.words[at[ends - 1]])  # none stands twice
+        whole = np.flatnonzero(short)
         words = np.full((whole.size, LONGEST), -1, np.int64)
         first = at[begins[whole]] - 1
         for place in range(LONGEST):
             there = lengths[whole] > place
             words[there, place] = runs.words[first[there] + place]
-        # of longer runs every pair
-        long = np.repeat(lengths > LONGEST, ends - begins)
+        # of the others every pair
+        long = np.repeat(~short, ends - begins)
         pairs = np.full((np.count_nonzero(long), LONGEST), -1, np.int64)
         pairs[:, 0], pairs[:, 1] = runs.words[at[long] - 1], runs.words[at[long]]
         distinct, phrase = np.unique(np.concatenate([words, pairs]), axis=0, return_inverse=True)

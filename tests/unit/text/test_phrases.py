@@ -65,6 +65,12 @@ TEXTS = [
 TEXTS += ["north and korea", "wind fund sea", "tests of fund", "sea wind missile"]
 
 
+def test_no_phrase_has_a_word_twice() -> None:
+    phrases = Phrases(Tokeniser())
+    phrases.learn(["mask vaccine", "vaccine mask", "sea", "wind fund tests missile"] * 5)
+    assert found(phrases.learn(["mask vaccine mask"])) == [(0, "mask vaccine"), (0, "vaccine mask")]
+
+
 def test_phrases_are_those_of_the_definition() -> None:
     spans = Phrases(Tokeniser(), STOPS).learn(TEXTS)
     words = [text.split() for text in TEXTS]
