@@ -82,6 +82,8 @@ def source_name(source: str) -> str:
 def write_file(target: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: the one that was there stays until the new one is complete.
 
+    A link stays one: the file that it names is written.
+
     Parameters
     ----------
     target : Path
@@ -115,7 +117,7 @@ def writing_text(target: Path) -> Iterator[TextIO]:
     InputError
         If the file cannot be written. The one that was there stays.
     """
-    place = target.resolve()  # a link stays one
+    place = Path(os.path.realpath(target))
     whole = (place.is_file() or not place.exists()) and os.access(place.parent, os.W_OK)
     try:
         written = _draft_of(place) if whole else nullcontext(place)
@@ -133,11 +135,12 @@ def writing_text(target: Path) -> Iterator[TextIO]:
 @contextmanager
 def _draft_of(target: Path) -> Iterator[Path]:
     """Yield where to write the draft of a file, which gets its name if the body ends without an error."""
-    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    place = Path(os.path.realpath(target))  # a link stays one
+    draft = place.with_name(f"{place.name}.{os.getpid()}.part")
     try:
         yield draft
-        draft.replace(target)
-        sync_folder(target.parent)
+        draft.replace(place)
+        sync_folder(place.parent)
     finally:
         draft.unlink(missing_ok=True)
 

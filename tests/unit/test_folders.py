@@ -70,6 +70,21 @@ def test_a_text_that_is_written_bit_by_bit_is_there_whole_or_not_at_all(tmp_path
     assert sorted(tmp_path.iterdir()) == [link, target]
 
 
+def test_what_a_link_names_is_written(tmp_path: Path) -> None:
+    target, link, ring = tmp_path / "kept" / "report.md", tmp_path / "report.md", tmp_path / "ring.md"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    ring.symlink_to(ring)
+    for content in "old", "new":
+        folders.write_file(link, content)
+        assert link.is_symlink()
+        assert target.read_text() == content
+    with folders.writing_text(ring) as file:
+        file.write("a link to itself")
+    assert ring.read_text() == "a link to itself"
+    assert sorted(path.name for path in tmp_path.rglob("*.md*")) == ["report.md", "report.md", "ring.md"]
+
+
 def test_a_pipe_gets_a_text_as_it_is_written(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
