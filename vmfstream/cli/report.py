@@ -49,14 +49,15 @@ def report(
     vmfstream report run.duckdb --since 2013-11-04
     vmfstream report run.duckdb --since 2013-11 --out week.html
     """
-    if out is not None and out.suffix not in (".md", ".html"):
+    ending = None if out is None else out.suffix.lower()
+    if ending not in (None, ".md", ".html"):
         raise InputError(f"--out: expected a file that ends in .md or .html, got {out}")
     check_outputs({"--out": out}, run_file)
     made = report_of(run_file, since, top)
     if out is None:
         typer.echo(as_markdown(made), nl=False)
         return
-    text = as_html(made) if out.suffix == ".html" else as_markdown(made)
+    text = as_html(made) if ending == ".html" else as_markdown(made)
     write_file(out, text)
     typer.echo(f"report: {out.resolve()}")
 
@@ -138,6 +139,8 @@ def _report(reader: Reader, run_file: Path, since: str | None, top: int) -> Repo
     title = _plain(reader.meta().get("title", "")) or run_file.stem
     topics = list(_topic_events(reader, begin, labels, names))[::-1]
     name = f"{title} since {labels.get(begin, since or '')}"
+    if begin not in labels:
+        name += f": nothing, the newest closed slice is {labels[int(slices.slice[-1])]}"
     return Report(name, parts, topics[:top], max(len(topics) - top, 0))
 
 
@@ -238,16 +241,16 @@ def as_markdown(made: Report) -> str:
     """Return a report as Markdown; what strangers wrote is escaped."""
     lines = [f"# {_markdown(made.title)}", ""]
     for heading, stories, left in made.parts:
-        lines += [f"## {heading}: {len(stories) + left} {'story' if len(stories) + left == 1 else 'stories'}", ""]
+        lines += [f"## {heading}: {_stories_counted(len(stories) + left)}", ""]
         for story in stories:
             lines += [f"- **{_markdown(story.title)}** ({_markdown(story.about)})  "]
             lines += [f"  *{_markdown(' '.join(story.words))}*"] if story.words else []
             lines += [f"  - {_link(title, id)}" for title, id in story.documents]
         lines += [""] if stories else []
-        lines += [f"{left} more.", ""] if left else []
+        lines += [f"{left:,} more.", ""] if left else []
     if made.topics:
         lines += ["## Topics", "", *(f"- {_markdown(sentence)}" for sentence in made.topics), ""]
-        lines += [f"{made.more_topics} more.", ""] if made.more_topics else []
+        lines += [f"{made.more_topics:,} more.", ""] if made.more_topics else []
     return "\n".join(lines)
 
 
@@ -257,8 +260,7 @@ def as_html(made: Report) -> str:
 
     body = [f"<h1>{for_html(made.title)}</h1>"]
     for heading, stories, left in made.parts:
-        number = len(stories) + left
-        body.append(f"<h2>{heading}: {number} {'story' if number == 1 else 'stories'}</h2>")
+        body.append(f"<h2>{heading}: {_stories_counted(len(stories) + left)}</h2>")
         for story in stories:
             documents = "".join(
                 f'<li><a href="{for_html(id)}" rel="noopener noreferrer">{for_html(title)}</a></li>'
@@ -271,10 +273,10 @@ def as_html(made: Report) -> str:
                 f"<p><em>{for_html(' '.join(story.words))}</em></p><ul>{documents}</ul></section>"
             )
         if left:
-            body.append(f"<p>{left} more.</p>")
+            body.append(f"<p>{left:,} more.</p>")
     if made.topics:
         body.append("<h2>Topics</h2><ul>" + "".join(f"<li>{for_html(one)}</li>" for one in made.topics) + "</ul>")
-        body += [f"<p>{made.more_topics} more.</p>"] if made.more_topics else []
+        body += [f"<p>{made.more_topics:,} more.</p>"] if made.more_topics else []
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
@@ -283,6 +285,10 @@ def as_html(made: Report) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def _stories_counted(number: int) -> str:
+    return f"{number:,} {'story' if number == 1 else 'stories'}"
 
 
 _STYLE = (

@@ -106,6 +106,7 @@ def test_stories_are_new_grew_or_ended(run_file: Path) -> None:
         assert titles(run_file, since) == {"New": [loud], "Grew": ["growing"], "Ended": ["past"]}, since
     assert titles(run_file, "2002") == {"New": ["growing", loud], "Grew": [], "Ended": ["past"]}
     assert titles(run_file, "2004") == {"New": [], "Grew": [], "Ended": []}
+    assert report_of(run_file, "2004-05").title == "News since 2004-05: nothing, the newest closed slice is 2003"
     made = report_of(run_file, "2001", top=1)
     assert [(heading, len(stories), left) for heading, stories, left in made.parts] == [
         ("New", 1, 2),
@@ -173,6 +174,12 @@ def test_a_title_is_no_heading_and_no_list(text: str, escaped: str) -> None:
     assert f"\n  - {escaped}\n" in as_markdown(made)
 
 
+def test_thousands_have_commas() -> None:
+    made = Report("News", [("New", [ReportedStory("a", "", [], [])], 1_500)], ["topic 1 ended"], 2_000)
+    for written in as_markdown(made), as_html(made):
+        assert all(number in written for number in ("New: 1,501 stories", "1,500 more.", "2,000 more."))
+
+
 def test_topics_are_told_of_as_well(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     rows = years({2001: 60, 2002: 60})
@@ -189,6 +196,8 @@ def test_topics_are_told_of_as_well(tmp_path: Path) -> None:
 def test_a_file_is_written_by_its_ending(run_file: Path, tmp_path: Path) -> None:
     report(run_file, since="2003", out=tmp_path / "week.html", top=5)
     assert (tmp_path / "week.html").read_text().startswith("<!DOCTYPE html>")
+    report(run_file, since="2003", out=tmp_path / "WEEK.HTML", top=5)
+    assert (tmp_path / "WEEK.HTML").read_text() == (tmp_path / "week.html").read_text()
     report(run_file, since="2003", out=tmp_path / "week.md", top=5)
     assert (tmp_path / "week.md").read_text().startswith("# News since 2003\n")
     with pytest.raises(InputError, match=r"ends in \.md or \.html, got .*week\.pdf"):
