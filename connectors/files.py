@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -45,8 +46,8 @@ class FileSource:
     max_line_bytes : int
         Longer lines are rejected with their size, and never held in memory.
     delimiter : str, optional
-        Separator of CSV cells; by default the one of comma, semicolon, tab and bar that makes the most cells of the
-        header, for TSV a tab.
+        Separator of CSV cells; by default the one that a first line ``sep=;`` names, or the one of comma, semicolon,
+        tab and bar that makes the most cells of the header, for TSV a tab.
     encoding : str, optional
         Encoding of text formats, such as ``cp1252`` or ``utf-16``. By default UTF-8, or what a mark at the beginning
         says; tables and plain text most of whose letters are no UTF-8 are read as Windows-1252.
@@ -202,8 +203,12 @@ def _table(source: FileSource, start: int) -> MessageStream:
     csv.field_size_limit(max(csv.field_size_limit(), source.max_line_bytes))
     cells = _Cells(source)
     lines = iter(cells)
-    first = next((line for line in lines if line.strip()), "")
-    delimiter = source.delimiter or delimiter_of(first)
+    filled = (line for line in lines if line.strip())
+    first = next(filled, "")
+    named = _SEPARATOR.fullmatch(first)
+    if named is not None:
+        first = next(filled, "")
+    delimiter = source.delimiter or (delimiter_of(first) if named is None else named[1])
     header = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
     if cells.unclosed is not None:
         raise InputError(f"{source.path}: expected a header, but {cells.unclosed}")
@@ -226,6 +231,10 @@ def _table(source: FileSource, start: int) -> MessageStream:
             if len(record) > len(header):
                 row[SURPLUS] = record[len(header) :]
             yield Message(source.part, offset, row, _moment(source, offset))
+
+
+_SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\s*', re.IGNORECASE)
+"""A first line that names the delimiter, as Excel reads and others write it."""
 
 
 def _columns(source: FileSource, start: int) -> MessageStream:

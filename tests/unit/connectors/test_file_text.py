@@ -37,6 +37,19 @@ def test_encodings_are_told_by_the_file(tmp_path: Path, encoding: str, ending: s
     assert texts(path) == [f"café über {i}" for i in range(50)]
 
 
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;", "\ufeffsep=;", "\nsep=;\n", "sep=;\r"])
+def test_a_first_line_may_name_the_delimiter(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{line}\ntime;with,three,commas;text\n2001;no;a\n2002;no;b\n", "utf-8")
+    assert texts(path) == ["a", "b"]
+    path.write_text("sep=\t\ntime\ttext\n2001\ta, b; c\n")
+    assert texts(path) == ["a, b; c"]
+    path.write_text("sep=;\ntime|text\n2001|a; b\n")
+    assert texts(path, delimiter="|") == ["a; b"]
+    path.write_text("time,text,sep=\n2001,a,\n")
+    assert texts(path) == ["a"]
+
+
 def test_a_few_broken_bytes_do_not_make_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"time,text\n" + "2001,café\n".encode() * 5 + b"2001,caf\xe9\n")
