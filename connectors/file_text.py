@@ -7,6 +7,7 @@ import csv
 import gzip
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -18,15 +19,22 @@ _logger = logging.getLogger(__name__)
 _CHUNK = 1 << 20  # bytes read at once
 _HEAD = 1 << 16  # bytes that tell the encoding
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_PACKED = b"\x1f\x8b"  # the first bytes of what gzip writes
 _DELIMITERS = ",;\t|"
 
 WESTERN = "cp1252"
 """The encoding of files that are no UTF-8, that of older programs in Western Europe and America."""
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open a file to read its bytes, unpacked if its name ends in .gz."""
-    return cast(BinaryIO, gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes, unpacked if its name ends in .gz, or it begins as a packed one."""
+    with path.open("rb") as file:
+        if path.name.lower().endswith(".gz") or file.peek(len(_PACKED)).startswith(_PACKED):
+            with gzip.open(file) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield file
 
 
 def checked_encoding(name: str) -> str:
@@ -40,10 +48,13 @@ def checked_encoding(name: str) -> str:
 def encoding_of(head: bytes) -> str:
     """Tell the encoding of a file by its first bytes: by its mark, else UTF-8 if most of what is not ASCII is that.
 
-    A few broken bytes in UTF-8 do not make a file another one: they are rejected with their rows.
+    UTF-16 without a mark is known by the zeros beside its ASCII characters, where these are half of all or more. A few broken bytes in UTF-8 do not make a file another one: they are rejected with their rows.
     """
     for mark, name in _MARKS.items():
         if head.startswith(mark):
+            return name
+    for first, name in enumerate(("utf-16-be", "utf-16-le")):
+        if 4 * head[first::2].count(0) > len(head):
             return name
     if head.isascii():
         return "utf-8"

@@ -27,13 +27,13 @@ def texts(path: Path, **options: object) -> list[str | None]:
     return found
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".txt"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".txt", ".packed.txt"])
 def test_encodings_are_told_by_the_file(tmp_path: Path, encoding: str, ending: str) -> None:
-    head = "" if ending == ".txt" else "time,text\n"
-    rows = "".join(f"{'' if ending == '.txt' else '2001,'}café über {i}\n" for i in range(50))
+    head = "" if ending.endswith(".txt") else "time,text\n"
+    rows = "".join(f"{'' if ending.endswith('.txt') else '2001,'}café über {i}\n" for i in range(50))
     body, path = (head + rows).encode(encoding), tmp_path / f"a{ending}"
-    path.write_bytes(gzip.compress(body) if ending.endswith("gz") else body)
+    path.write_bytes(gzip.compress(body) if ending in (".csv.gz", ".packed.txt") else body)
     assert texts(path) == [f"café über {i}" for i in range(50)]
 
 
