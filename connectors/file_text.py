@@ -48,7 +48,8 @@ def checked_encoding(name: str) -> str:
 def encoding_of(head: bytes) -> str:
     """Tell the encoding of a file by its first bytes: by its mark, else UTF-8 if most of what is not ASCII is that.
 
-    UTF-16 without a mark is known by the zeros beside its ASCII characters, where these are half of all or more. A few broken bytes in UTF-8 do not make a file another one: they are rejected with their rows.
+    UTF-16 without a mark is known by the zeros beside its ASCII characters, where these are more than half of all. A
+    few broken bytes in UTF-8 do not make a file another one: they are rejected with their rows.
     """
     for mark, name in _MARKS.items():
         if head.startswith(mark):

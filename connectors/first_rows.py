@@ -8,6 +8,8 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
+import orjson
+
 from vmfstream.connectors.codecs import FieldCodec, parse_time
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Rejected
@@ -63,6 +65,8 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
         how = next((advice for what, advice in _ADVICE.items() if reason.startswith(what)), "")
         if how and (found := _document_in_names(rows[0].value)):
             how = f"; {found} is no name of a column: the first line must name them, such as date,text"
+        if len(rows) == 1 and (found := _list_of_objects(rows[0].value)):
+            how += f"; if its documents are in {found}, give a file of that array alone, or of one document a line"
         if " is no time: " in reason:
             how = "; name another field by --time, or say by --time-format how it is written, such as %d/%m/%Y"
         if not times and reason.endswith(" is null"):
@@ -76,6 +80,7 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
 _ADVICE = {
     "no time": "; name it by --time, or cut slices by a number of documents, such as --slices 100",
     "no text": "; name it by --text",
+    "not JSON: ": "; expected one object a line, or in a .json file one array of them",
     "too many cells": ", or the first line is not that of the names of columns",
 }
 """What to do about the most frequent reason."""
@@ -85,6 +90,16 @@ def _document_in_names(fields: object) -> str:
     """Return the time among the names of columns, with which a table without a line of names begins; else nothing."""
     names = [str(name) for name in fields] if isinstance(fields, Mapping) else []
     return next((name for name in names if len(name) >= _SHORTEST_DATE and _is_usual(name)), "")
+
+
+def _list_of_objects(value: object) -> str:
+    """Return the field of a JSON object that is an array of objects; nothing if there is none."""
+    try:
+        fields = orjson.loads(value) if isinstance(value, bytes) else value
+    except orjson.JSONDecodeError:
+        return ""
+    lists = fields.items() if isinstance(fields, Mapping) else ()
+    return next((name for name, one in lists if isinstance(one, list) and one and isinstance(one[0], dict)), "")
 
 
 _SHORTEST_DATE = 8

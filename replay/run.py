@@ -81,6 +81,8 @@ def open_replay(
     InputError
         If it is neither, or cannot be read; if fields or options are named for a corpus, which has its own.
     """
+    if name in ("-", "stdin:"):
+        raise InputError("standard input cannot be sorted by time: save it to a file, or use vmfstream run -")
     path = Path(name).expanduser()
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
         codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)

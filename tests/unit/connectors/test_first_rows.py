@@ -74,6 +74,18 @@ def test_files_without_documents_are_refused() -> None:
         look_at(FieldCodec(), untimed, "a.csv")
 
 
+def test_documents_within_one_object_are_told_as_such() -> None:
+    inner = b'{"total": 1, "tags": ["a"], "items": [{"date": 1999, "text": "some"}]}'
+    with pytest.raises(InputError, match=r"its row is no document; .* if its documents are in items, give a file"):
+        look_at(FieldCodec(), [Message("p", 0, inner)], "a.json")
+    lines = b'{\n"items": [\n{\n"text": "some"\n}\n]\n}'.split(b"\n")
+    spread = [Message("p", at, line) for at, line in enumerate(lines)]
+    with pytest.raises(
+        InputError, match=r"not JSON: .*; expected one object a line, or in a \.json file one array of them$"
+    ):
+        look_at(FieldCodec(), spread, "a.json")
+
+
 def test_a_table_without_a_line_of_names_is_told_as_such() -> None:
     without = [Message("p", at, {"2021-03-01": "2021-03-02", "some words": "others"}) for at in range(3)]
     with pytest.raises(InputError, match=r"2021-03-01 is no name of a column: the first line must name them"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -231,6 +232,16 @@ def test_many_documents_without_words_are_told(tmp_path: Path, smileys: int, tol
     follow(MemorySource(items), FieldCodec(), RunFile(tmp_path / "run.duckdb"), SETTINGS)
     said = list(doctor.told_of_input(Reader(tmp_path / "run.duckdb")))
     assert [line.startswith(told or "") for line in said] == [True] * (told is not None)
+
+
+@pytest.mark.parametrize(("source", "told"), [("-", True), ("rows.jsonl", False)])
+def test_a_table_on_standard_input_is_told(tmp_path: Path, source: str, told: bool) -> None:
+    table = [b"date,text", b"2001,some words"]
+    settings = replace(SETTINGS, source=source)
+    follow(MemorySource(table), FieldCodec(), RunFile(tmp_path / "run.duckdb"), settings)
+    said = list(doctor.told_of_input(Reader(tmp_path / "run.duckdb")))
+    assert said[0] == "rejected: 2 messages (100.0%)"
+    assert said[-1].startswith("standard input is read as one JSON object a line") == told
 
 
 def test_everything_in_a_run_file_is_read(run_file: Path, tmp_path: Path) -> None:

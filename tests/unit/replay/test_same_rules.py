@@ -8,11 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vmfstream.cli.sources import opened_with_codec
 from vmfstream.connectors.lines import MAX_LINE_BYTES
+from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source
 from vmfstream.records import Document
 from vmfstream.replay.run import open_replay
@@ -95,3 +97,9 @@ def test_a_gzip_bomb_is_one_rejected_row(tmp_path: Path) -> None:
     assert [one[1] for one in found if not one[0]] == ["d1", "d2"]
     (reason,) = [one[0] for one in found if one[0]]
     assert reason.startswith("too long: line 2 has ")
+
+
+@pytest.mark.parametrize("name", ["-", "stdin:"])
+def test_standard_input_is_not_sorted(name: str) -> None:
+    with pytest.raises(InputError, match="standard input cannot be sorted by time: save it to a file"):
+        open_replay(name)
