@@ -22,6 +22,8 @@ from vmfstream.dashboards.views.river.labels import BandLabel, place_labels
 
 TOP, BOTTOM = 36, 30
 
+_GAP = 16.0  # pixels that a line of text needs
+_MOST_GAPS = 12
 _STOPS = 24
 _NEUTRAL = 2  # paleness of slices that get no judgement
 _RELATIVE_STEPS = (1.6, 1.25, 1.0, 0.8, 0.6)
@@ -113,17 +115,19 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[BandLabel]:
         pairs=history.pairs,
         taken=[
             BandLabel(-1, float(at), sum(bands.extent) * scale / 2, 14.0, 90.0, 1, 11.0, 400, NO_DOCUMENTS)
-            for at in _x_pixels(_gaps(history), history.index.size, size.width)
+            for at in _x_pixels(_gaps(history, size), history.index.size, size.width)
         ],
     )
     return placed
 
 
-def _gaps(history: History) -> Doubles:
-    """Return the middles of the runs of slices without documents that are told."""
+def _gaps(history: History, size: Size) -> Doubles:
+    """Return the middles of the longest runs of slices without documents, as far as there is room to tell of them."""
     empty = np.flatnonzero(history.n == 0)
-    runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []
-    return np.array([float(run.mean()) for run in runs])
+    runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1) if empty.size else []
+    slices = _GAP / ((size.width - 2 * INSET) / max(history.index.size - 1, 1))
+    told = sorted((run for run in runs if run.size + 1 >= slices), key=len, reverse=True)[:_MOST_GAPS]
+    return np.array([float(run.mean()) for run in told])
 
 
 def _words_at(history: History) -> Callable[[int, int], list[str]]:
@@ -246,7 +250,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     low, high = bands.extent
     axis = named_dates(history, size.width)
     notes: list[dict[str, Any]] = []
-    for gap in _gaps(history).tolist():
+    for gap in _gaps(history, size).tolist():
         notes.append(
             {
                 "x": gap,

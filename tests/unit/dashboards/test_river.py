@@ -64,6 +64,21 @@ def test_words_of_one_label_do_not_begin_alike() -> None:
         assert len({word[:4] for word in words}) == len(words)
 
 
+@pytest.mark.parametrize(
+    ("slices", "empty", "told"),
+    [
+        (30, (5, 6, 20), [5.5, 20.0]),
+        (240, tuple(i for i in range(240) if i % 3), []),  # no room for a line of text
+        (240, (10, 100, 101, 102, 103), [101.5]),
+        (100, tuple(i for i in range(100) if i % 4 or 80 <= i < 90), [*(i + 2.0 for i in range(0, 44, 4)), 84.0]),
+    ],
+)
+def test_silences_are_told_where_there_is_room(slices: int, empty: tuple[int, ...], told: list[float]) -> None:
+    drawn = RiverView().drawing(frame(slices=slices, topics=4, empty=empty), WIDE, "light")
+    notes = [note["x"] for note in drawn["layout"]["annotations"] if note["text"] == texts.NO_DOCUMENTS]
+    assert sorted(notes) == told
+
+
 def bands_of(*thick: float) -> dict[str, Any]:
     """Return straight bands of the given heights over 1000 pixels, as the placement wants them."""
     edges = np.concatenate([[0.0], np.cumsum(thick)])[:, None].repeat(101, axis=1)
