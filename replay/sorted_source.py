@@ -20,12 +20,12 @@ from vmfstream.connectors import open_file
 from vmfstream.connectors.codecs import FieldCodec, Refusal
 from vmfstream.connectors.files import FileSource
 from vmfstream.connectors.first_rows import ROWS, look_at
-from vmfstream.engine.loop.slices import UNITS
 from vmfstream.errors import InputError
 from vmfstream.protocols import Source
 from vmfstream.records import Documents, Message, Position
 from vmfstream.replay.corpora import get
 from vmfstream.replay.corpus import ColumnExpressions, Corpus, ReadProgress
+from vmfstream.slicing import UNITS
 
 __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
 

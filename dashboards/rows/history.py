@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from vmfstream.dashboards.rows.run_rows import RunRows, at_once, once, readings_
 from vmfstream.dashboards.rows.word_order import WordPairs, word_pairs
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import NameFrame, Reading, SliceFrame, kept, label_of
+from vmfstream.slicing import Slicing
 
 Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -150,7 +151,8 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         slices, names, given, pairs = rows.slices(), rows.names(), given_names(rows), word_pairs(rows)
         readings: list[Reading] = ["filtered", "smoothed"] if reading == "smoothed" else ["filtered"]
         frames = [(rows.topics(one), rows.word_codes(one)) for one in readings]
-    index, labels, n, warm_up = _calendar(slices)
+    per = slices_per_date(rows)
+    index, labels, n, warm_up = _calendar(slices, rows.meta().get("slices", ""), per)
     late = np.isin(index, frames[1][0].slice) if len(frames) > 1 else np.zeros(index.size, np.bool_)
     parts = [(*frame, used) for frame, used in zip(frames, (~late, late), strict=False)]
 
@@ -193,7 +195,7 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         pairs=pairs,
         given=given,
         names=_names(names, index, ids),
-        per=slices_per_date(rows),
+        per=per,
     )
 
 
@@ -311,7 +313,7 @@ def shown_slices(frame: SliceFrame) -> Bools:
     return out
 
 
-def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
+def _calendar(frame: SliceFrame, length: str, per: int) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
     """Return slice numbers without gaps; slices that the run file does not hold are empty ones."""
     if not frame.slice.size:
         return np.empty(0, np.int64), (), np.empty(0, np.int64), np.empty(0, np.bool_)
@@ -319,11 +321,23 @@ def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
     index = np.arange(int(frame.slice.min()), int(frame.slice.max()) + 1)
     where = frame.slice - index[0]
     named = dict(zip(where.tolist(), frame.label.tolist(), strict=True))
-    labels = tuple(clean(str(named[i]), 24) if named.get(i) else unlabelled(int(index[i])) for i in range(index.size))
+    missing = _names_of_missing(frame, length, per)
+    labels = tuple(clean(named.get(i) or missing(int(index[i])), 24) for i in range(index.size))
     n = np.zeros(index.size, dtype=np.int64)
     warm_up = np.zeros(index.size, dtype=np.bool_)
     n[where], warm_up[where] = frame.n, frame.warm_up
     return index, labels, n, warm_up
+
+
+def _names_of_missing(frame: SliceFrame, length: str, per: int) -> Callable[[int], str]:
+    """Return what names dates that the run file does not hold: each after the last of its ``per`` slices."""
+    last, newest = int(frame.slice[-1]), frame.ends[-1:] - np.timedelta64(1, "us")
+    try:
+        slicing = Slicing.parse(length)
+        at = int(slicing.indices(newest.astype("datetime64[us]").astype(np.int64))[0])
+    except (InputError, ValueError):  # tables that are no run file, slices of so many documents
+        return unlabelled
+    return unlabelled if np.isnat(newest[0]) else lambda date: slicing.slice(at - (last - date) * per).label
 
 
 def _cells(index: Ints, ids: Ints, slices: Ints, topics: Ints, used: Bools) -> tuple[Ints, Ints, Bools]:

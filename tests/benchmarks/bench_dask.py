@@ -36,7 +36,6 @@ from vmfstream.bayes.factors.beliefs import learn  # noqa: E402
 from vmfstream.directional.chunked import blocks  # noqa: E402
 from vmfstream.directional.kernels import padded, posterior_accumulate  # noqa: E402
 from vmfstream.engine.loop.settings import EngineSettings  # noqa: E402
-from vmfstream.engine.loop.slices import Slicing  # noqa: E402
 from vmfstream.engine.loop.state import EngineState  # noqa: E402
 from vmfstream.engine.models.tracker import TrackerModel  # noqa: E402
 from vmfstream.engine.scale.executor import InProcess, executor_of  # noqa: E402
@@ -45,6 +44,7 @@ from vmfstream.mixtures.columns import column_norms  # noqa: E402
 from vmfstream.online.partial_sums import PartialSums, added  # noqa: E402
 from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState  # noqa: E402
 from vmfstream.records import Document, Message, Position, Range  # noqa: E402
+from vmfstream.slicing import Slicing  # noqa: E402
 from vmfstream.text.encoders import TextEncoder  # noqa: E402
 
 Figures: TypeAlias = dict[str, float]

@@ -29,6 +29,7 @@ FLOORS = {
     "vmfstream.stages": 0,
     "vmfstream.progress": 0,
     "vmfstream.times": 0,
+    "vmfstream.slicing": 0,
     "vmfstream.takeovers": 0,
     "vmfstream.directional": 0,
     "vmfstream.mixtures": 1,
@@ -74,6 +75,7 @@ ONLY = {
         "vmfstream.folders",
         "vmfstream.runfile.queries",
         "vmfstream.runfile.verification",
+        "vmfstream.slicing",
         "vmfstream.takeovers",
     ),
 }

@@ -19,7 +19,6 @@ from vmfstream.connectors.memory import MemorySource
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import LocalBatches
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import Comparison
 from vmfstream.engine.run import RunSettings, evaluate
@@ -30,6 +29,7 @@ from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.replay.planted.truth import TopicTruth, recovery
 from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import TextEncoder
 
 STREAM = PlantedStream(slices=24, documents_per_slice=200)

@@ -312,7 +312,7 @@ class ShortSlices:
 
     Parameters
     ----------
-    length : of the slices, as `vmfstream.engine.loop.slices.Slicing` has it; nothing is told of an empty one.
+    length : of the slices, as `vmfstream.slicing.Slicing` has it; nothing is told of an empty one.
     """
 
     def __init__(self, length: str) -> None:

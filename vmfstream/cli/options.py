@@ -527,7 +527,7 @@ def stdin_options(format: str, option: str = "--format") -> dict[str, Any]:
 
 def file_options(slices: str | None, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
     """Return options of a file; in slices of a number of documents its rows need no time."""
-    from vmfstream.engine.loop.slices import Slicing
+    from vmfstream.slicing import Slicing
 
     counted = slices is not None and bool(Slicing.parse(slices).documents)
     given = {"encoding": encoding, "delimiter": delimiter, "numbered": counted or None}

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from vmfstream import __version__
 from vmfstream.engine.loop.reading import reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Observer
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
@@ -29,6 +28,7 @@ from vmfstream.records import Position
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import seeds_from_text
+from vmfstream.slicing import Slicing
 from vmfstream.stories.settings import COMPONENTS, StorySettings
 from vmfstream.text.filters import AUTO
 
@@ -60,7 +60,7 @@ class RunSettings:
     licence : what may be done with them.
     begins : digest of the first message of a source whose messages are counted from its beginning, or empty.
     topics : maximum number of active topics; the number of topics if they are fixed.
-    slices : length of a slice, see `vmfstream.engine.loop.slices.Slicing.parse`.
+    slices : length of a slice, see `vmfstream.slicing.Slicing.parse`.
     seed : of all random choices.
     threads : parts that a batch is split into.
     window : documents refitted together at the end of a slice, 0 for the default.

@@ -237,14 +237,14 @@ def _gazette(
     ]
     events.sort(key=lambda e: (e[0], e[1], e[2]))
     begins = np.array(
-        [np.datetime64(f"{1996 + s // 4}-{3 * (s % 4) + 1:02d}-01", "us") for s in range(slices)], "datetime64[us]"
+        [np.datetime64(f"{1996 + s // 4}-{3 * (s % 4) + 1:02d}-01", "us") for s in range(slices + 1)], "datetime64[us]"
     )
     return FakeRows(
         slice_frame=SliceFrame(
             slice=time.astype(np.int64),
             label=texts(labels),
-            begins=begins,
-            ends=begins,
+            begins=begins[:-1],
+            ends=begins[1:],
             n=n,
             predicted=np.zeros(slices),
             warm_up=time < settling,

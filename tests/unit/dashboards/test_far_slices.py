@@ -11,6 +11,7 @@ import pytest
 from tests.unit.dashboards.fakes import FakeRows, gazette, with_stories
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.rows.history import LONGEST_GAP, read_history
+from vmfstream.dashboards.rows.merged import rows_of_page
 from vmfstream.runfile.queries import kept
 
 FAR = 24_000
@@ -63,6 +64,23 @@ def test_shorter_gaps_are_shown(gap: int, slices: int) -> None:
     rows = of_size(gazette(slices=8, topics=2), {0: 100})
     assert read_history(moved(rows, 1, gap), "filtered").index.size == slices
     assert "not shown: more than" not in build_page(gazette(slices=8, topics=2))[0]
+
+
+def test_dates_of_a_silence_have_the_names_of_the_calendar() -> None:
+    rows = moved(gazette(slices=8, topics=2), 4, 20)
+    history = read_history(rows, "filtered")
+    assert history.labels[-8:] == ("1996 Q1", "1996 Q2", "1996 Q3", "1996 Q4", *rows.slice_frame.label[4:])
+    assert history.period() == "quarter"
+    merged = read_history(rows_of_page(rows, most=14), "filtered")
+    assert merged.labels[-4:] == ("1996 Q2", "1996 Q4", "1997 Q2", "1997 Q4")
+
+
+def test_dates_without_a_calendar_are_numbered() -> None:
+    rows = moved(gazette(slices=8, topics=2), 4, 20)
+    for settings, ends in (({"slices": "100"}, "2000-01-01"), ({}, "2000-01-01"), ({"slices": "quarter"}, "NaT")):
+        found = np.full(8, ends, "datetime64[us]")
+        odd = replace(rows, settings=settings, slice_frame=replace(rows.slice_frame, ends=found))
+        assert read_history(odd, "filtered").labels[-5] == "slice 3"
 
 
 def test_a_page_without_topics_says_why() -> None:

@@ -14,12 +14,12 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
 from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import Assigned, LocalBatches
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.protocols import Source, Store
 from vmfstream.records import Message, SliceReport
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import Encoder, TextEncoder
 
 SUBJECTS = (

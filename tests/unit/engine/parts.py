@@ -9,7 +9,6 @@ from typing import Any
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.engine.loop.engine import Engine, EngineSettings
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.scale.executor import InProcess
 from vmfstream.engine.scale.ranged_batches import RangedBatches
@@ -17,6 +16,7 @@ from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor, Store
 from vmfstream.records import Message, Position, Range
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import TextEncoder
 
 Items = Sequence[bytes | Mapping[str, Any]]

@@ -22,8 +22,8 @@ from vmfstream.engine.loop.admission import (
     message_columns,
     separated,
 )
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Document, Documents, Rejected
+from vmfstream.slicing import Slicing
 
 NOTHING = np.zeros(0, np.int64)
 YEAR, COUNTED = Slicing.parse("year"), Slicing("documents", 10)

@@ -16,7 +16,6 @@ from tests.unit.engine.parts import Parts, news, ranged, run, spread
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.engine import Engine, EngineSettings
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.scale.blocks import learn_block
 from vmfstream.engine.scale.executor import InProcess
@@ -25,6 +24,7 @@ from vmfstream.errors import InputError, WorkersLost
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import VectorEncoder
 
 KEPT: dict[str, Any] = {"epoch_documents": 400, "sample": 200, "documents": True, "text": 12}

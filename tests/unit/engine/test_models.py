@@ -16,7 +16,6 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
 from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import LocalBatches
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models import MODELS
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
@@ -27,6 +26,7 @@ from vmfstream.online.state import Rows, TrackerSettings, rows_of
 from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrow, Scores, SliceSummary, TopicView
 from vmfstream.records import Arrays, Decision, Document
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import VectorEncoder
 
 DIMENSION = 4

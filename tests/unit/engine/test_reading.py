@@ -16,7 +16,6 @@ from vmfstream.connectors.memory import ABORT, PAUSE, Aborted, Item, MemorySourc
 from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.loop.reading import ReadAhead
 from vmfstream.engine.loop.settings import EngineSettings, Epoch, Progress
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.loop.state import EngineState
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings, follow
@@ -25,6 +24,7 @@ from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit, Message, Position
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.writer import RunFile
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import TextEncoder
 
 FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})

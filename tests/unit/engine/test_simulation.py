@@ -24,7 +24,6 @@ from tests.unit.engine.simulated_dask import Client, Faults, World, wait
 from tests.unit.engine.test_schedules import Cut, Store
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.engine.loop.engine import Engine, EngineSettings
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.scale import cluster, ranged_batches
 from vmfstream.engine.scale.cluster import DaskCluster
@@ -35,6 +34,7 @@ from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor
 from vmfstream.records import Position, Range
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import TextEncoder
 
 STREAMS, BATCH = 12, 200

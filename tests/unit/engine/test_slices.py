@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
+from vmfstream.slicing import Slicing
 
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "decade", "15 minutes", "6 hours", "7 hours"]
 UNITS += ["2 weeks", "10 days", "5 years", "6 months", "300 years"]

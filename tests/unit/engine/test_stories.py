@@ -21,7 +21,6 @@ from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
 from vmfstream.engine.loop.document_buffer import KeptDocument
 from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import LocalBatches
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.loop.stories import LEAST_DOCUMENTS, WORDS, remapped
 from vmfstream.engine.loop.story_book import KEPT, YOUNG, StoryBook, growth
 from vmfstream.engine.models.tracker import TrackerModel
@@ -30,6 +29,7 @@ from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Document, Event, StoryEvent, StoryRows
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings
 from vmfstream.stories.weights import RunningTfidf

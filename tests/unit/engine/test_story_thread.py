@@ -21,13 +21,13 @@ from vmfstream.engine.loop import learning, stories, story_thread
 from vmfstream.engine.loop.document_buffer import KeptDocuments
 from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import LocalBatches
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel, StoryStep
 from vmfstream.engine.loop.story_thread import StoryThread
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Document, Documents
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.slicing import Slicing
 from vmfstream.stages import StageClock, timed
 from vmfstream.stories.settings import StorySettings
 from vmfstream.text.encoders import TextEncoder

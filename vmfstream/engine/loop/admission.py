@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.clock import now
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Documents, Rejected
+from vmfstream.slicing import Slicing
 
 
 def digests(ids: Iterable[str]) -> list[int]:

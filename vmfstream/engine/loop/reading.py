@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from vmfstream.engine.loop.admission import MessageColumns, message_columns
 from vmfstream.engine.loop.embedding import EmbeddingCodec
 from vmfstream.engine.loop.settings import EngineSettings
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.protocols import Codec, ColumnCodec, Live, Source
 from vmfstream.records import Documents, Message, Position, size_of
+from vmfstream.slicing import Slicing
 from vmfstream.stages import spent, timed
 
 PATIENCE = 0.05

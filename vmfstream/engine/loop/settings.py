@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import DocumentRows, Rejected
+from vmfstream.slicing import Slicing
 from vmfstream.stories.settings import StorySettings
 
 

@@ -11,13 +11,13 @@ from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal.chain import convolve, forward, next_slice_density
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, slice_rng, stack
 from vmfstream.online.vocabulary_change import carried_vectors
 from vmfstream.online.window import from_static, static_fits, topics_for
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import Counted, DocumentEncoder, Growth
 
 METHODS = {

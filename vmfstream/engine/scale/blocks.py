@@ -18,11 +18,11 @@ from vmfstream.engine.loop.admission import MessageColumns, message_columns, sep
 from vmfstream.engine.loop.learning import BatchResult, ScoreDocuments, learn_batch
 from vmfstream.engine.loop.reading import decoded
 from vmfstream.engine.loop.sample import Sampling
-from vmfstream.engine.loop.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Codec, Prediction, RangeReader, Scores, Sums
 from vmfstream.records import Arrays, Documents, Range, Rejected
+from vmfstream.slicing import Slicing
 from vmfstream.text.encoders import WorkerEncoder
 
 
