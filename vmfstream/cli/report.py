@@ -297,12 +297,12 @@ _STYLE = (
     "h3{font-size:1em;margin:1.2em 0 0}section p{margin:0;opacity:.75}ul{margin:.3em 0}"
 )
 _MARKED = re.compile(r"[\\`*_\[\]<>~&$|]")
-_BEGINS = re.compile(r"^(\d{0,9})([#+=.)-])")  # a heading, a list or a line
+_BEGINS = re.compile(r"^(\d{1,9}(?=[.)])|(?=[#+=-]))")  # a heading, a list or a line
 
 
 def _markdown(text: str) -> str:
     """Escape what Markdown would take for a mark."""
-    return _BEGINS.sub(r"\1\\\2", _MARKED.sub(r"\\\g<0>", text))
+    return _BEGINS.sub(r"\1\\", _MARKED.sub(r"\\\g<0>", text))
 
 
 def _link(title: str, id: str) -> str:

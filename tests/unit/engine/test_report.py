@@ -166,6 +166,8 @@ def test_what_strangers_wrote_stays_text(run_file: Path) -> None:
         ("- a", "\\- a"),
         ("a - 1. b", "a - 1. b"),
         ("a_b", "a\\_b"),
+        ("2013-11: a", "2013-11: a"),
+        ("3=3", "3=3"),
     ],
 )
 def test_a_title_is_no_heading_and_no_list(text: str, escaped: str) -> None:
