@@ -108,7 +108,10 @@ def merged_dates(slices: int, dates: int, per: int) -> str:
 def no_topics(documents: int, stories: int) -> str:
     """Return why a page of so many ``documents`` and ``stories`` has no topics."""
     read = count(documents, "document", "documents")
-    why = f"{read} and no topics yet. They need words that are in two documents or more, but in at most half of them."
+    why = (
+        f"{read} and no topics yet. They need words that are in two documents or more, but in at most half of them. "
+        "Numbers and emoji are no words."
+    )
     return f"{why} Stories are below." if stories else why
 
 

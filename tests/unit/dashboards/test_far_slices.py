@@ -93,7 +93,7 @@ def test_a_page_without_topics_says_why() -> None:
     assert "documents and no topics yet. They need words that are in two documents or more" in text
     assert "Stories are below." not in text
     assert (
-        "at most half of them. Stories are below."
+        "at most half of them. Numbers and emoji are no words. Stories are below."
         in build_page(with_stories(replace(rows, **frames), (1, 5, 0, 2, "flood")))[0]
     )
     assert 'id="notice" hidden' in text

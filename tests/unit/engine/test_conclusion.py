@@ -22,8 +22,8 @@ from vmfstream.cli.console import conclude, counting
             0,
             0,
             20,
-            "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; are the "
-            "texts in another field (--text), or too few?",
+            "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; numbers and "
+            "emoji are no words; are the texts in another field (--text), or too few?",
         ),
     ],
 )
