@@ -298,8 +298,13 @@ class _Drawing:
         """Return the curve of a split or merge: its colour slot, its path, its middle and its event."""
         child, parent = self.frame.lines[link.child], self.frame.lines[link.parent]
         step = max(1.0, 14 * self.per_pixel)
-        # where its rows end or begin: smoothed, that is not the slice in which the tracker noticed
-        x0, x1 = (child.last, child.last + step) if link.inwards else (child.first - step, child.first)
+        # where rows end or begin: smoothed, that is not the slice in which the tracker noticed, and the other topic may
+        # not be there yet, or no longer
+        x0, x1 = (
+            (child.last, max(child.last + step, parent.first))
+            if link.inwards
+            else (min(child.first - step, parent.last), child.first)
+        )
         y0, y1 = (child.lane, parent.lane) if link.inwards else (parent.lane, child.lane)
         x = 0.5 * (x0 + x1)
         path = f"M{x0:.2f},{y0}C{x:.2f},{y0} {x:.2f},{y1} {x1:.2f},{y1}"

@@ -199,6 +199,20 @@ def test_a_curve_leads_from_the_last_row_to_the_absorber() -> None:
     assert f" 22.00,{lanes[2]}" in curves
 
 
+def test_a_curve_reaches_a_topic_that_begins_later_or_ended_before() -> None:
+    rows = with_events(gazette(), [(22, "merged", 7, 2, 41.0), (14, "split", 3, 26, 9.0)])
+    frame = lines(rows)
+    column = {int(topic): t for t, topic in enumerate(frame.history.topic)}
+    lives: dict[int, dict[str, Any]] = {column[2]: {"first": 25}, column[3]: {"last": 11}}
+    apart = replace(frame, lines=tuple(replace(line, **lives.get(line.t, {})) for line in frame.lines))
+    lanes = {int(frame.history.topic[line.t]): line.lane for line in frame.lines}
+    curves = "".join(s["path"] for s in drawn(apart)["layout"]["shapes"] if s["line"]["width"] == 2)
+    assert f"M21.00,{lanes[7]}C" in curves
+    assert f" 25.00,{lanes[2]}" in curves
+    assert f"M11.00,{lanes[3]}C" in curves
+    assert f" 14.00,{lanes[26]}" in curves
+
+
 def test_marks_stand_where_a_life_begins_and_ends_and_near_ones_become_one() -> None:
     rows = with_events(
         gazette(),
