@@ -23,7 +23,9 @@ from vmfstream.dashboards.rows.initial_selection import initial_measure, initial
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.compare.view import CompareFrame
 from vmfstream.dashboards.views.search.view import SearchFrame
+from vmfstream.dashboards.views.tree.hierarchy import TreeFrame
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.folders import write_file
 from vmfstream.runfile.queries import Reader, Reading
@@ -159,7 +161,7 @@ def still(rows: RunRows, what: str, selection: Selection, kind: Format, width: f
     Raises
     ------
     InputError
-        If there is no such view or topic, no closed slice, or no Chromium.
+        If there is no such view or topic, no closed slice, nothing to draw, or no Chromium.
     MissingExtra
         Without kaleido.
     """
@@ -176,6 +178,8 @@ def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0
     history = history_of(rows, selection.reading)
     if not history.labels:
         raise InputError("the run file has no closed slice: there is nothing to draw yet")
+    if not history.topic.size and what != "health":
+        raise InputError("the run file has no topics: there is nothing to draw but its health")
     if selection.topic is not None and history.position(selection.topic) is None:
         raise InputError(f"there is no topic {selection.topic} in this run file")
     view = VIEWS[what]()
@@ -186,6 +190,10 @@ def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0
         near = f"; similar ones are {', '.join(frame.near)}" if frame.near else ""
         asked = f"{frame.word!r}, which is among the strongest words of no topic{near}" if frame.word else "none"
         raise InputError(f"--word: expected the word of the picture of a search, got {asked}")
+    if isinstance(frame, TreeFrame) and frame.made is None:
+        raise InputError(f"the run file has no tree: {texts.TREE_COMMAND} makes one")
+    if isinstance(frame, CompareFrame) and frame.left == frame.right:
+        raise InputError(f"--other: expected another date of topic {frame.left.topic} than {frame.left.label}")
     drawing: dict[str, Any] = _on_white(view.drawing(frame, Size(pixels, high), "light"))
     layout = drawing["layout"]
     lines = _lines(source(rows, what, selection), pixels)

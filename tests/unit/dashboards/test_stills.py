@@ -6,6 +6,7 @@ import asyncio
 import re
 import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from tests.tiers import first_of
 from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.trees import with_trees
 from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.looks.theme import theme
@@ -23,6 +25,7 @@ from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.stills import format_of, parse_width, printed, still, write_still
 from vmfstream.dashboards.view import Selection
 from vmfstream.errors import InputError, MissingExtra
+from vmfstream.runfile.queries import kept
 
 
 def rows() -> CachedRows:
@@ -60,7 +63,8 @@ def test_former_names_of_views_work_and_warn() -> None:
 
 @pytest.mark.parametrize("what", VIEWS)
 def test_every_view_is_a_still_on_white_with_one_line_below(what: str) -> None:
-    drawing = printed(rows(), what, Selection(topic=1, word="harbour", reading="smoothed"))
+    grown = CachedRows(with_trees(gazette(slices=13, topics=6, settling=0), {6: [[0, 1], [2, 3]]}))
+    drawing = printed(grown, what, Selection(topic=1, word="harbour", reading="smoothed"))
     layout = drawing["layout"]
     assert "title" not in layout
     assert layout["template"]["layout"]["paper_bgcolor"] == "#ffffff"
@@ -108,6 +112,25 @@ def test_what_cannot_be_drawn_is_said() -> None:
         printed(rows(), "cloud", Selection())
     with pytest.raises(InputError, match="no topic 99"):
         printed(rows(), "words", Selection(topic=99))
+
+
+def test_a_picture_without_anything_in_it_is_refused() -> None:
+    full = gazette(slices=13, topics=6, settling=0)
+    none: dict[str, Any] = {
+        name: {reading: kept(frame, np.zeros(len(frame.slice), np.bool_)) for reading, frame in frames.items()}
+        for name, frames in (("topic_frames", full.topic_frames), ("word_frames", full.word_frames))
+    }
+    bare = CachedRows(replace(full, **none))
+    for what in VIEWS:
+        if what == "health":
+            assert printed(bare, what, Selection())["data"]
+        else:
+            with pytest.raises(InputError, match="has no topics: there is nothing to draw but its health"):
+                printed(bare, what, Selection())
+    with pytest.raises(InputError, match=r"has no tree: vmfstream snapshot run\.duckdb --kind tree makes one"):
+        printed(rows(), "tree", Selection())
+    with pytest.raises(InputError, match="--other: expected another date of topic 1 than 1987"):
+        printed(rows(), "compare", Selection(topic=1, date=0))
 
 
 @pytest.mark.parametrize(
