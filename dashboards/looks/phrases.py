@@ -14,6 +14,7 @@ _PERIODS = (
     (re.compile(r"^\d{1,4}\D?W\d{1,2}$"), "week"),
     (re.compile(r"^\d{4}-\d{2}$"), "month"),
     (re.compile(r"^\d{4}-\d{2}-\d{2}$"), "day"),
+    (re.compile(r"^\d{4}-\d{2}-\d{2} \d{2}h$"), "hour"),
 )
 
 STEP = "step"
@@ -140,7 +141,7 @@ def unlabelled(index: int) -> str:
 
 
 def period(labels: Sequence[str]) -> str:
-    """Return the calendar unit of the slices: decade, year, quarter, week, month, day or step."""
+    """Return the calendar unit of the slices: decade, year, quarter, week, month, day, hour or step."""
     for pattern, word in _PERIODS:
         if labels and all(pattern.match(label) for label in labels):
             return word

@@ -308,6 +308,8 @@ def test_numbers_in_words() -> None:
     assert phrases.period(("1987", "1988")) == "year"
     assert phrases.period(("999", "1000")) == "year"
     assert phrases.period(("2004 Q1",)) == phrases.period(("850 Q1", "1050 Q2")) == "quarter"
+    assert phrases.period(("2024-01-04 17h", "2024-01-04 18h")) == "hour"
+    assert phrases.period(("2024-01-04 17:00", "2024-01-04 17:15")) == "step"
     assert phrases.period(("documents 1-500",)) == "step"
     assert phrases.count(1, "topic", "topics") == "1 topic"
     assert phrases.settings_in_words({"topics": "1", "seed": "0"}) == ["topics requested: 1", "random seed 0"]
