@@ -142,12 +142,14 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Doubles]]:
     at = events.slice[events.kind == "drift"] - begin
     alarms = np.bincount(at[(at >= 0) & (at < slices)], minlength=slices).astype(np.float64)
     refused = _by_slice(epochs, history, (epochs.rejected + epochs.late).astype(np.float64), np.ones(epochs.n.size))
+    there = ~np.isnan(history.documents)
+    followed = (history.n > 0) | there.any(axis=1)  # the run file has no rows of slices that a long silence left out
     count = _count
     return [
         (_Kind("documents", "low", True, count), history.n.astype(np.float64)),
         (_Kind("surprise", "high", False, _signed), (median - predicted) / spread),
         (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.oov_rate, epochs.n, True)),
-        (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
+        (_Kind("living", "none", False, count), np.where(followed, there.sum(axis=1), np.nan)),
         (_Kind("coherence", "low", False, _coherence), _of_topics(rows, history, "npmi")),
         (_Kind("coherenceCv", "low", True, _coherence), _of_topics(rows, history, "c_v")),
         (_Kind("diversity", "low", True, phrases.percent), _of_topics(rows, history, "diversity")),

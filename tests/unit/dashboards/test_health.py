@@ -262,6 +262,13 @@ def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
     assert row(rows, "Documents").unusual[20]
 
 
+def test_topics_live_on_in_a_silence_as_far_as_it_was_followed() -> None:
+    silent = gazette(slices=20, topics=3, settling=0, empty=(5, 6))
+    assert row(silent, "Topics, active and dormant").values.tolist() == [3.0] * 20
+    left_out = gazette(slices=20, topics=3, settling=0).only(lambda frame: frame.slice != 6)
+    assert np.flatnonzero(np.isnan(row(left_out, "Topics, active and dormant").values)).tolist() == [6]
+
+
 def test_odd_values_are_red_dots_and_have_a_mark() -> None:
     rows = CachedRows(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
     view = HealthView()
