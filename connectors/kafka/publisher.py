@@ -306,11 +306,20 @@ class MessageReader:
                 yield from ((part, offset, record) for offset, record in found)
 
     def read(self, part: str, offsets: Sequence[int]) -> Iterator[tuple[int, Any | None]]:
-        """Yield the messages of one partition at these offsets, in order."""
+        """Yield the messages of one partition at these offsets, in order.
+
+        Those that it never had are deleted ones too: its topic was made again.
+        """
         topic, _, number = part.rpartition(":")
         tp = TopicPartition(topic, int(number))
+        numbers = self._consumer.partitions_for_topic(topic)
+        if numbers and tp.partition not in numbers:
+            yield from ((offset, None) for offset in offsets)
+            return
         self._consumer.assign([tp])
         oldest = self._consumer.beginning_offsets([tp])[tp]
+        if offsets[-1] >= self._consumer.end_offsets([tp])[tp]:
+            oldest = offsets[-1] + 1
         yield from ((offset, None) for offset in offsets if offset < oldest)
         left = [offset for offset in reversed(offsets) if offset >= oldest]
         reached = -_SEEK_DISTANCE - 1

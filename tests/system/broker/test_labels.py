@@ -25,7 +25,7 @@ from tests.system.broker.trackers import ask, counts, documents, rows_of
 from tests.waiting import wait_for
 from vmfstream.cli.label_messages import LabelMessages
 from vmfstream.connectors.kafka.options import ClientOptions, parse_address
-from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage
+from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage, reread
 from vmfstream.engine.observers.latency import Latency
 from vmfstream.runfile.queries.documents import OutboxFrame
 
@@ -266,6 +266,15 @@ def test_messages_that_are_gone_hold_up_nothing(topics: Topics) -> None:
             | {"vmfstream.offset": "2"},
         ),
     ]
+
+
+def test_messages_of_a_topic_that_was_made_again_are_gone(topics: Topics) -> None:
+    """It has fewer messages and partitions than were read; what it has at their offsets are others."""
+    topic = topics(1)
+    topic.fill([b"another"])
+    wanted = {f"{topic.name}:0": [0, 7], f"{topic.name}:3": [0]}
+    found = list(reread(parse_address(topic.url), ClientOptions(), wanted))
+    assert found == [(f"{topic.name}:0", 0, None), (f"{topic.name}:0", 7, None), (f"{topic.name}:3", 0, None)]
 
 
 def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path) -> None:
