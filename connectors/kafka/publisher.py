@@ -65,8 +65,8 @@ class KafkaPublisher:
     """Send messages to topics so that readers of committed messages see those of each epoch exactly once.
 
     The messages of an epoch to all topics and its number (as metadata of consumer groups of the publisher's own, one
-    for each topic) are one transaction of the broker: after a crash ``delivered`` returns the last epoch that arrived
-    everywhere, and what arrived in some topics is not sent there again.
+    for each topic) are one transaction of the broker: after a crash ``delivered`` returns the last epochs that arrived,
+    and what arrived in some topics is not sent there again.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ class KafkaPublisher:
             self._producer.init_transactions()
         self._repeated = False
 
-    def delivered(self) -> int:
-        """Return the last epoch that was sent to all topics, 0 before the first."""
-        return min(self._marks().values())
+    def delivered(self) -> Sequence[int]:
+        """Return the last epochs that were sent to topics, each number once, the smallest first; 0 before the first."""
+        return sorted(set(self._marks().values()))
 
     def forget_after(self, epoch: int) -> int:
         """Let what was sent of epochs after ``epoch`` count as not sent; return the last of them, ``epoch`` if none."""

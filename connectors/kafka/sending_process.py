@@ -7,7 +7,7 @@ learning; a process has a core of its own for them.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
@@ -48,15 +48,15 @@ class PublishingProcess:
         theirs.close()
         self._answer()
 
-    def delivered(self) -> int:
-        """Return the last epoch that was sent to all topics, 0 before the first."""
+    def delivered(self) -> Sequence[int]:
+        """Do as `KafkaPublisher.delivered`."""
         self._tell("delivered")
-        return self._answer()
+        return list(self._answer())
 
     def forget_after(self, epoch: int) -> int:
         """Do as `KafkaPublisher.forget_after`."""
         self._tell(("forget", epoch))
-        return self._answer()
+        return int(self._answer())
 
     def send(
         self, epoch: int, messages: Iterable[OutgoingMessage], rest: Callable[[], Iterable[OutgoingMessage]] = tuple
@@ -72,7 +72,7 @@ class PublishingProcess:
         except BaseException:
             self.close()
             raise
-        return self._answer()
+        return int(self._answer())
 
     def close(self) -> None:
         """Let the process close the connection and end."""
@@ -94,7 +94,7 @@ class PublishingProcess:
         except OSError:
             self._answer()  # it has ended, and has said why
 
-    def _answer(self) -> int:
+    def _answer(self) -> Any:
         try:
             answer = self._pipe.recv()
         except (EOFError, OSError):
@@ -102,7 +102,7 @@ class PublishingProcess:
         if isinstance(answer, BaseException):
             self.close()
             raise answer
-        return int(answer)
+        return answer
 
 
 def _serve(pipe: Connection, *how: Any) -> None:

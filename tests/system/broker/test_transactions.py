@@ -43,7 +43,7 @@ def test_epochs_are_whole_though_requests_are_late_and_answers_lost(
             try:
                 if sender is None:
                     sender = kind(address, ClientOptions(), "run", PROMPT)
-                    done = sender.delivered()
+                    (done,) = sender.delivered()
                     continue
                 late = proxy.happened["late"] - proxy.happened["came late"]
                 if not late and kinds:

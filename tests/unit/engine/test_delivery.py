@@ -38,8 +38,8 @@ class Box:
         self.under_way: list[Any] = []
         self.closed = False
 
-    def delivered(self) -> int:
-        return max(self.kept, default=0)
+    def delivered(self) -> Sequence[int]:
+        return [max(self.kept, default=0)]
 
     def forget_after(self, epoch: int) -> int:
         last = max(epoch, *self.kept)
@@ -222,6 +222,18 @@ def test_outputs_are_sent_together_in_the_order_of_epochs(run_file: Path, monkey
     kept.clear()
     delivery(run_file, kept, [], together([of("a", 1, 3), of("b", 1, 2, 4)]))(4)
     assert kept == {1: ["a1", "a1", "b1", "b1"], 3: ["b2", "b2", "a3", "a3"], 4: ["b4", "b4"]}
+
+
+def test_epochs_that_a_topic_has_got_already_are_not_put_together_with_later_ones(run_file: Path) -> None:
+    """Else it would get them again; another topic was added, or made again, and begins before it."""
+
+    def messages(reader: Reader, after: int, upto: int) -> Any:
+        return ((epoch, [f"a{epoch}"]) for epoch in range(after + 1, upto + 1))
+
+    box = Box("run", {})
+    box.delivered = lambda: [0, 2]  # type: ignore[method-assign]
+    assert Delivery(run_file, together([messages]), lambda run: box)(4)
+    assert box.kept == {2: ["a1", "a2"], 4: ["a3", "a4"]}
 
 
 def test_a_thread_delivers_what_is_left_before_it_ends(run_file: Path) -> None:

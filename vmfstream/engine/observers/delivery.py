@@ -31,8 +31,11 @@ log = logging.getLogger(__name__)
 class Sender(Protocol):
     """Sends the messages of an epoch, all or none, and knows what was sent before."""
 
-    def delivered(self) -> int:
-        """Return the last epoch that was sent, 0 before the first."""
+    def delivered(self) -> Sequence[int]:
+        """Return the last epochs that were sent, of each place to send to, the smallest first; 0 before the first.
+
+        What is sent under a number goes to the places that have got an earlier one.
+        """
         ...
 
     def forget_after(self, epoch: int) -> int:
@@ -141,17 +144,19 @@ class Delivery:
         if time.monotonic() - self._failed < self._rest:
             return False
         try:
-            reader = self._opened_reader()
+            reader, ahead = self._opened_reader(), list[int]()
             if self._sender is None:
                 self._sender = self._opened(reader.run_name())
                 self._forget_what_is_unknown(self._sender)
-                self._done = self._sender.delivered()
-            for number, messages in self._messages(reader, self._done, epoch):
-                count = self._sender.send(number, messages)
-                log.info("epoch %d: %d messages sent", number, count)
-                self._done = number
-                self._sent(number)
-            self._done = epoch
+                self._done, *ahead = self._sender.delivered()
+            # epochs are put together, but not with those that a place to send to has got already
+            for last in [*(one for one in ahead if one < epoch), epoch]:
+                for number, messages in self._messages(reader, self._done, last):
+                    count = self._sender.send(number, messages)
+                    log.info("epoch %d: %d messages sent", number, count)
+                    self._done = number
+                    self._sent(number)
+                self._done = last
         except VmfstreamError as error:
             self._fail(error)
             return False
