@@ -30,6 +30,7 @@ from vmfstream.dashboards.page.markup import NO_COASTS, hashed, page, waiting
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.dashboards.page.script import script
 from vmfstream.errors import InputError, VmfstreamError
+from vmfstream.machine import leave_stopping_to_others
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -342,7 +343,7 @@ def beside(run_file: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterato
 
 def _serve_beside(run_file: Path, host: str, port: int, parent: Any) -> None:
     """Serve until the other end of the pipe is closed, also if the process that holds it is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the run ends first, and then closes the pipe
+    leave_stopping_to_others()  # the run ends first, and then closes the pipe
     try:
         server = Server(run_file, host, port)
     except InputError as error:

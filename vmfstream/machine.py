@@ -1,8 +1,9 @@
-"""How much memory the machine has."""
+"""How much memory the machine has, and which signals a process leaves to the one that began it."""
 
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,3 +19,10 @@ def memory_there() -> int | None:
     with suppress(ValueError, OSError):  # no such file, or no limit
         found.append(int(LIMIT.read_text()))
     return min(found, default=None)
+
+
+def leave_stopping_to_others() -> None:
+    """Ignore Ctrl-C and the end of the terminal, which reach all processes: the one that began this one will end it."""
+    for name in ("SIGINT", "SIGHUP"):  # Windows has no second one
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_IGN)

@@ -6,7 +6,6 @@ learning; a process has a core of its own for them.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 from vmfstream.connectors.kafka.publisher import Deadlines, KafkaPublisher, OutgoingMessage
 from vmfstream.errors import InputError
+from vmfstream.machine import leave_stopping_to_others
 
 _CHUNK = 500  # messages that are passed on at once
 _LAST_SECONDS = 20.0  # in which the process has to end
@@ -107,7 +107,7 @@ class PublishingProcess:
 
 def _serve(pipe: Connection, *how: Any) -> None:
     """Publish what comes until nothing can come any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the run ends in order
+    leave_stopping_to_others()  # the run ends in order
     try:
         publisher = KafkaPublisher(*how)
         pipe.send(0)

@@ -65,6 +65,7 @@ ONLY = {
         "vmfstream.html_references",
         "vmfstream.clock",
         "vmfstream.folders",
+        "vmfstream.machine",
         "vmfstream.times",
     ),
     "vmfstream.dashboards": (
@@ -73,6 +74,7 @@ ONLY = {
         "vmfstream.records",
         "vmfstream.errors",
         "vmfstream.folders",
+        "vmfstream.machine",
         "vmfstream.runfile.queries",
         "vmfstream.runfile.verification",
         "vmfstream.slicing",

@@ -49,10 +49,27 @@ class StopSignal:
         return time.monotonic() - self._asked_at
 
     def ask(self, number: int, frame: object = None) -> None:
-        """Handle a signal: the first asks for a clean end, the second interrupts at once."""
-        if self.code is not None:
+        """Handle a signal: the first asks for a clean end, the second interrupts at once.
+
+        The end of the terminal may be told by several.
+        """
+        if number == _HANGUP:
+            _print_nowhere()
+        elif self.code is not None:
             raise KeyboardInterrupt
         self.code = INTERRUPTED if number == signal.SIGINT else 0
+
+
+_HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none
+
+
+def _print_nowhere() -> None:
+    """Let what is printed go nowhere if the terminal is gone: each line would be an error."""
+    for number in (1, 2):
+        try:
+            os.write(number, b"")
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 _UNWRAPPED = 100_000  # characters of a line that is never broken
@@ -280,14 +297,17 @@ def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def stopping() -> Iterator[StopSignal]:
-    """Yield a `StopSignal` that handles signals."""
+    """Yield a `StopSignal` that handles signals; under nohup the end of the terminal is none."""
     stop = StopSignal()
-    previous = signal.signal(signal.SIGINT, stop.ask), signal.signal(signal.SIGTERM, stop.ask)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if _HANGUP is not None and signal.getsignal(_HANGUP) != signal.SIG_IGN:
+        numbers.append(_HANGUP)
+    previous = {number: signal.signal(number, stop.ask) for number in numbers}
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, previous[0])
-        signal.signal(signal.SIGTERM, previous[1])
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

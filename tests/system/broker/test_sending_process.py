@@ -112,7 +112,7 @@ def test_a_cluster_that_refuses_is_told(broker: Broker) -> None:
 
 
 def test_it_ends_with_the_process_that_started_it(broker: Broker, topics: Topics) -> None:
-    """Killed in the middle of an epoch; Ctrl-C, which a terminal sends to both, is for the one that started it."""
+    """Killed in the middle of an epoch; what a terminal sends to both is for the one that started it."""
     topic = topics(1)
     command = [sys.executable, "-m", "tests.system.broker.test_sending_process", topic.url]
     one = subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True)
@@ -120,6 +120,7 @@ def test_it_ends_with_the_process_that_started_it(broker: Broker, topics: Topics
     number = int(one.stdout.readline())
     one.stdout.readline()  # it sends
     os.kill(number, signal.SIGINT)
+    os.kill(number, signal.SIGHUP)
     time.sleep(0.2)
     assert runs(number)
     one.kill()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.system.cli.given import COMMAND, SUBJECTS, Run, count, lines, write
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
@@ -156,6 +160,34 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path)
     again = subprocess.run(command, input=b"".join(text), capture_output=True, check=True)
     assert b"finished: 120 documents, 0 rejected" in again.stdout
     assert b"not repeatable: " in again.stdout
+
+
+def test_a_run_whose_terminal_is_closed_ends_in_order(good: Path, tmp_path: Path) -> None:
+    run_file = tmp_path / "run.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "run", "-", "--slices", "year", "-k", "3", "--out", str(run_file)]
+    ours, terminal = os.openpty()
+    with subprocess.Popen(
+        [*command, "--linger", "0.2"],
+        stdin=subprocess.PIPE,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),
+    ) as child:
+        assert child.stdin is not None
+        os.close(terminal)
+        child.stdin.write(b"".join(good.read_bytes().splitlines(keepends=True)[:70]))
+        child.stdin.flush()
+
+        def seen() -> int:
+            while select.select([ours], [], [], 0)[0]:  # a terminal that nobody reads would hold the run up
+                os.read(ours, 65_536)
+            return read(run_file)
+
+        wait_for(seen, lambda documents: documents >= 70, child)
+        os.close(ours)
+        assert child.wait(PATIENCE) == 0
+    assert not run_file.with_name("run.duckdb.lock").exists()
 
 
 def read(run_file: Path) -> int:

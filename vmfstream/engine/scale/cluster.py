@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from vmfstream import __version__
 from vmfstream.errors import InputError, MissingExtra, WorkersLost
+from vmfstream.machine import leave_stopping_to_others
 
 log = logging.getLogger(__name__)
 
@@ -210,8 +210,8 @@ def _local_cluster(workers: int) -> Any:
 
 
 def dask_setup(worker: object) -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the driver; Dask calls this in each new worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Leave what a terminal sends to all processes to the driver; Dask calls this in each new worker."""
+    leave_stopping_to_others()
 
 
 def _distributed() -> None:
