@@ -13,8 +13,9 @@ from kafka.errors import KafkaError, KafkaTimeoutError
 from kafka.structs import OffsetAndMetadata
 
 from vmfstream.connectors.codecs import document_as_json
-from vmfstream.connectors.kafka.client import explain_errors, make_topics, open_consumer, open_producer
+from vmfstream.connectors.kafka.client import explain_errors, known_topics, make_topics, open_consumer, open_producer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source
 from vmfstream.records import Document
 
@@ -94,6 +95,10 @@ class KafkaPublisher:
 
     def _open(self) -> None:
         """Begin under a new producer epoch: the cluster refuses what still comes of an older one."""
+        there = known_topics(self._address, self._options)
+        for topic in self._address.topics:
+            if topic not in there:  # the client would wait for it, and report no answer
+                raise InputError(f"there is no topic {topic} at {self._address.url}; make it again")
         with explain_errors(self._address, self._options):
             self._producer = open_producer(
                 self._address,

@@ -27,6 +27,7 @@ from vmfstream.cli.label_messages import LabelMessages
 from vmfstream.connectors.kafka.options import ClientOptions, parse_address
 from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage, reread
 from vmfstream.engine.observers.latency import Latency
+from vmfstream.errors import InputError
 from vmfstream.runfile.queries.documents import OutboxFrame
 
 pytestmark = pytest.mark.broker
@@ -190,6 +191,14 @@ def test_a_transaction_that_breaks_is_as_if_it_had_not_begun(broker: Broker, top
     assert publisher(one.name, other.name).delivered() == [2]
     assert [message.value for message in one.read()] == [b"1 0", b"1 2", b"2 0", b"2 2"]
     assert [message.value for message in other.read()] == [b"1 1", b"1 3", b"2 1", b"2 3"]
+
+
+def test_a_topic_that_was_deleted_is_named(broker: Broker, topics: Topics) -> None:
+    one, other = topics(1), topics(1)
+    other.delete()
+    address = parse_address(f"kafka://{broker.address}/{one.name},{other.name}")
+    with pytest.raises(InputError, match=f"there is no topic {other.name} at .*; make it again"):
+        KafkaPublisher(address, ClientOptions(), f"run-{one.name}")
 
 
 def test_messages_go_to_the_partition_they_came_from(topics: Topics, broker: Broker) -> None:
