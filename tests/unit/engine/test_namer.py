@@ -92,7 +92,7 @@ def interrupted(one: Any) -> str:
         (lambda one: "Sure, " + "here is a name " * 9, "answered with more than 80 characters: 'Sure, here is"),
     ],
 )
-def test_trouble_is_told_once_and_the_third_time_ends_it(
+def test_trouble_is_told_once_and_after_the_third_time_it_rests(
     function: Callable[[Any], Any], says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -105,9 +105,22 @@ def test_trouble_is_told_once_and_the_third_time_ends_it(
         for index in range(5):
             namer.ask(f"more {index}", index, request())
             namer.finish(60)
-    assert [message for message in caplog.messages[1:] if "asked no more" in message] == caplog.messages[1:]
+    assert [message for message in caplog.messages[1:] if "asked again in 10 minutes" in message] == caplog.messages[1:]
     assert len(caplog.messages) == 2
     assert namer.take() == []
+
+
+def test_one_that_is_well_again_after_its_rest_names_the_same_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vmfstream.engine.loop.namer._REST", 0.0)
+    seen: list[Any] = []
+
+    def ill(one: Any) -> str:
+        seen.append(one)
+        if len(seen) < 4:
+            raise RuntimeError("too many requests")
+        return "oil"
+
+    assert asked(ill, "a", "b", "c", "a").take() == [(3, 0, "oil")]
 
 
 def test_one_that_hangs_is_given_up(caplog: pytest.LogCaptureFixture) -> None:

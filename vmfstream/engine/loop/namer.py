@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -46,7 +47,10 @@ _REMEMBERED = 4096
 """Answers that are remembered."""
 
 _MOST_FAILURES = 3
-"""After so many failures in a row a namer is asked no more."""
+"""After so many failures in a row a namer rests."""
+
+_REST = 600.0
+"""Seconds that it rests; one failure more, and it rests again."""
 
 _MOST_BYTES = 65_536
 
@@ -81,7 +85,7 @@ class BackgroundNamer:
         self._answers: dict[Any, str | None] = {}
         self._given: list[Given] = []
         self._busy = self._warned = False
-        self._failures = 0
+        self._failures, self._rests_until = 0, float("-inf")
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -93,7 +97,7 @@ class BackgroundNamer:
                 self._give(topic, [index], self._answers[key])
                 self._waiting.pop(topic, None)
                 return
-            if self._failures >= _MOST_FAILURES:
+            if time.monotonic() < self._rests_until:
                 return
             known, waiting = self._waiting.get(topic, (None, _Waiting(request)))
             if known != key:
@@ -132,7 +136,9 @@ class BackgroundNamer:
                 self._failures = self._failures + 1 if name is None else 0
                 if self._failures >= _MOST_FAILURES:
                     self._waiting.clear()
-                    trouble += "; it is asked no more"
+                    self._answers = {known: one for known, one in self._answers.items() if one is not None}
+                    self._rests_until = time.monotonic() + _REST
+                    trouble += f"; it is asked again in {_REST / 60:g} minutes"
                 if name is None and (not self._warned or self._failures == _MOST_FAILURES):
                     self._warned = True
                     log.warning("the namer %s; topics keep their automatic names", trouble)
