@@ -167,7 +167,8 @@ def test_a_command_gets_json_and_prints_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "error", "says"),
     [
-        ("sys.exit(3)", RuntimeError, "exit code 3"),
+        ("sys.exit(3)", RuntimeError, "exit code 3$"),
+        ("sys.exit('x' * 999_999 + '\\nno key\\n')", RuntimeError, "exit code 1: no key$"),
         ("time.sleep(600)", TimeoutError, "took longer than 0.5 s"),
     ],
 )

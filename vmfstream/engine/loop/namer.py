@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from vmfstream.decisions import one_line
@@ -244,11 +245,10 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
             timer.start()
             try:
                 assert process.stdin is not None
-                assert process.stdout is not None
                 with suppress(BrokenPipeError):  # it need not read what it is told
                     process.stdin.write(body)
                     process.stdin.close()
-                answer = _said(process, process.stdout.fileno(), late)
+                answer, errors = _said(process, late)
                 if len(answer) >= _MOST_BYTES:
                     _ended(process)
                 code = process.wait()
@@ -257,7 +257,8 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
         if late.is_set():
             raise TimeoutError(f"{program[0]} took longer than {limit:g} s")
         if code and len(answer) < _MOST_BYTES:
-            raise RuntimeError(f"{program[0]} ended with exit code {code}")
+            why = plain((errors.decode("utf-8", "replace").strip().splitlines() or [""])[-1])
+            raise RuntimeError(f"{Path(program[0]).name} ended with exit code {code}{why and f': {why}'}")
         return answer.decode("utf-8", "replace")
 
     return ask
@@ -278,9 +279,7 @@ class _Programs:
         with self._lock:
             if self._over:
                 raise RuntimeError("this process ends")
-            self._newest = subprocess.Popen(
-                program, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
-            )
+            self._newest = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
             return self._newest
 
     def _end(self) -> None:
@@ -291,19 +290,28 @@ class _Programs:
                 self._newest.wait()
 
 
-def _said(process: subprocess.Popen[bytes], output: int, late: threading.Event) -> bytes:
-    """Return what a program says until it ends, or is late; what it has started may keep its ``output`` open longer."""
-    answer = b""
-    while len(answer) < _MOST_BYTES and not late.is_set():
+def _said(process: subprocess.Popen[bytes], late: threading.Event) -> tuple[bytes, bytes]:
+    """Return what a program says until it ends, or is late, and the end of what it says to standard error.
+
+    What it has started may keep both open longer.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, errors = process.stdout.fileno(), process.stderr.fileno()
+    said = {output: b"", errors: b""}
+    opened = [output, errors]
+    while len(said[output]) < _MOST_BYTES and not late.is_set():
         over = process.poll() is not None
-        if select.select([output], [], [], 0.0 if over else _LOOK)[0]:
-            piece = os.read(output, _MOST_BYTES)
+        ready = select.select(opened, [], [], 0.0 if over else _LOOK)[0]
+        for one in ready:
+            piece = os.read(one, _MOST_BYTES)
+            said[one] += piece
             if not piece:
-                break
-            answer += piece
-        elif over:
+                opened.remove(one)
+        said[errors] = said[errors][-_MOST_BYTES:]
+        if not opened or (over and not ready):
             break
-    return answer
+    return said[output], said[errors]
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
