@@ -49,7 +49,7 @@ def read_seeds(path: str | Path) -> tuple[Seed, ...]:
     """
     file = Path(path).expanduser()
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read the topics from {file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

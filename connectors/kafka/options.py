@@ -180,7 +180,7 @@ def _from_file(path: Path) -> Mapping[str, Any]:
     import tomllib
 
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("kafka")
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("kafka")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -17,7 +17,7 @@ from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop import seeding
-from vmfstream.engine.run import RunSettings, evaluate, follow
+from vmfstream.engine.run import RunSettings, agree, evaluate, follow
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.writer import RunFile
@@ -194,7 +194,7 @@ def test_a_seed_none_of_whose_words_is_there_is_left_out_and_told(caplog: pytest
     [
         ({"topics_from": {"Stop": ["the", "of"]}}, "'Stop' has no word that counts"),
         ({"topics_from": {"None": ["!"]}}, "'None' has no word that counts"),
-        ({"topics": 1}, "topics: expected at least as many as there are topics to begin with, 2"),
+        ({"topics": 1}, "topics: expected at least 2, as many as there are topics to begin with, got 1"),
         ({"topics_from": {"Oil": "crude oil"}}, "expected a list of texts"),
     ],
 )
@@ -208,6 +208,19 @@ def test_all_subjects_may_be_given() -> None:
     tracker = learnt(topics_from=given, topics=3)
     found = tracker.documents()["topic"].reshape(-1, 60)[2:]
     assert (found == np.arange(60) % 3).mean() > 0.98
+
+
+def test_a_run_that_goes_on_with_other_seeds_is_told_the_first_that_differs() -> None:
+    begun, other = (seeds_as_text(seeds_of(given)) for given in (GIVEN, {**GIVEN, "More": ["a" * 200]}))
+    with pytest.raises(InputError, match=r"topics_from = '' and cannot be continued with 'More: a{74}'; give what"):
+        agree(RunSettings(topics_from=other), RunSettings(topics_from=begun).as_text())
+
+
+def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_it(tmp_path: Path) -> None:
+    """Editors of Windows write one."""
+    path = tmp_path / "topics.toml"
+    path.write_text('[[topic]]\nname = "Oil"\nwords = ["crude"]\n', encoding="utf-8-sig")
+    assert [one.name for one in seeds_of(path)] == ["Oil"]
 
 
 def test_models_that_know_no_seeds_are_not_compared() -> None:

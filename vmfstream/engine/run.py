@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import zip_longest
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from vmfstream.protocols import Codec, ColumnCodec, Executor, Local, Model, Rene
 from vmfstream.records import Position
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
-from vmfstream.seeds import seeds_from_text
+from vmfstream.seeds import Seed, seeds_from_text
 from vmfstream.slicing import Slicing
 from vmfstream.stories.settings import COMPONENTS, StorySettings
 from vmfstream.text.filters import AUTO
@@ -165,7 +166,9 @@ class RunSettings:
             object.__setattr__(self, "embed", full_name(self.embed))
         seeds = seeds_from_text(self.topics_from)
         if len(seeds) > self.topics:
-            raise InputError(f"topics: expected at least as many as there are topics to begin with, {len(seeds)}")
+            raise InputError(
+                f"topics: expected at least {len(seeds)}, as many as there are topics to begin with, got {self.topics}"
+            )
         if seeds and (self.embed or self.dimension):
             raise InputError("topics to begin with are given by words; they need texts without --embed and --vector")
 
@@ -443,9 +446,11 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
     for f in fields(wanted):
         was, now = getattr(old, f.name), getattr(wanted, f.name)
         if f.name not in _MAY_DIFFER and was != now:
+            if f.name == "topics_from":
+                was, now = _first_that_differ(seeds_from_text(was), seeds_from_text(now))
             raise InputError(
-                f"this run file was begun with {f.name} = {was!r} and cannot be continued with {now!r}; "
-                "choose another --out"
+                f"this run file was begun with {f.name} = {was!r} and cannot be continued with {now!r}; give what it "
+                "was begun with, or choose another --out"
             )
     usual, begun = RunSettings()._rules(), old._rules()
     for name, now_text in wanted._rules().items():
@@ -455,6 +460,12 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
                 "choose another --out"
             )
     return replace(old, from_file=wanted.from_file)  # functions are named by both
+
+
+def _first_that_differ(was: Sequence[Seed], now: Sequence[Seed]) -> Sequence[str]:
+    """Return the first topics to begin with that are not the same, with the beginning of what each is made of."""
+    both = next(pair for pair in zip_longest(was, now) if pair[0] != pair[1])
+    return ["" if one is None else f"{one.name}: {', '.join((*one.words, *one.documents))}"[:80] for one in both]
 
 
 def follow(

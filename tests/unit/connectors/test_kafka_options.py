@@ -60,7 +60,8 @@ def test_options_of_file_and_environment(tmp_path: Path) -> None:
     file = tmp_path / "k.toml"
     file.write_text(
         '[kafka]\nsecurity_protocol = "SASL_SSL"\nsasl_mechanism = "PLAIN"\nsasl_plain_username = "me"\n'
-        "ssl_check_hostname = false\nfetch_max_bytes = 5\n"
+        "ssl_check_hostname = false\nfetch_max_bytes = 5\n",
+        encoding="utf-8-sig",
     )
     found = read_options(file, {PREFIX + "SASL_PLAIN_PASSWORD": "p", PREFIX + "FETCH_MAX_BYTES": "7", "OTHER": "x"})
     assert found.shared == {
