@@ -140,7 +140,7 @@ def connected_alone(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
     def connect() -> duckdb.DuckDBPyConnection:
         if _open_here[path]:
-            raise duckdb.IOException(f"{_HELD[0]} {path}")
+            raise duckdb.IOException(f"{_HELD[1]}: {path}")
         connection = duckdb.connect(config={"threads": 1})
         try:
             connection.execute(f"attach {quoted(path)} as run_file (read_only)")
@@ -345,8 +345,9 @@ def _is_held(error: duckdb.Error) -> bool:
 
 
 def _held(path: Path, timeout: float, error: duckdb.Error) -> str:
-    holder = _HOLDER.search(str(error))
-    who = f"process {holder['pid']} ({holder['program']})" if holder else "another connection of this process"
+    who = "another process" if _HELD[0] in str(error) else "another connection of this process"
+    if holder := _HOLDER.search(str(error)):
+        who = f"process {holder['pid']} ({holder['program']})"
     return f"the run file {path} is held by {who} and was not released within {timeout:g} s; stop it or wait"
 
 

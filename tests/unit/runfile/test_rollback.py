@@ -204,7 +204,7 @@ def test_nothing_is_undone_while_somebody_has_the_file_open(torn: Path) -> None:
         try:
             assert process.stdout is not None
             process.stdout.readline()
-            with pytest.raises(StoreLocked):
+            with pytest.raises(StoreLocked, match="is held by another process and"):
                 RunFile(torn, timeout=0.1)
             assert journal_of(torn).exists()
         finally:
