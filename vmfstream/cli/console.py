@@ -37,11 +37,13 @@ class StopSignal:
 
     def __init__(self) -> None:
         self.code: int | None = None
+        self.step: Callable[[], None] = lambda: None  # called at every step of the loop
         self._asked_at = time.monotonic()
 
     def __call__(self) -> bool:
         """Tell whether to stop; a loop asks this at every step."""
         self._asked_at = time.monotonic()
+        self.step()
         return self.code is not None
 
     def silence(self) -> float:
@@ -318,13 +320,17 @@ def progress(title: str, total: int | None = None, slices: str = "") -> Iterator
     """
     with counting(title, total) as (show, stop):
         logged, short = ProgressLog(), ShortSlices(slices)
+        stop.step = logged.catch_up
 
         def observe(now: loop.Progress) -> None:
             show(now.documents, now.rejected, f"slice {now.slice}")
             logged(now)
             short(now)
 
-        yield observe, stop
+        try:
+            yield observe, stop
+        finally:
+            logged.catch_up(at_once=True)
 
 
 class ShortSlices:

@@ -112,15 +112,22 @@ def _as_json() -> bool:
 
 
 class ProgressLog:
-    """Logs how far a run is when it begins, after commits that are ten seconds or more apart, and at its end."""
+    """Logs how far a run is when it begins, at its end, and every ten seconds if something was committed meanwhile."""
 
     def __init__(self) -> None:
         self._last = -math.inf
         self._epoch: int | None = None
+        self._newest: Progress | None = None
 
     def __call__(self, now: Progress) -> None:
         """Log what was committed."""
-        if now.epoch == self._epoch or not (now.finished or time.monotonic() - self._last >= _EVERY):
+        self._newest = now
+        self.catch_up(at_once=now.finished)
+
+    def catch_up(self, *, at_once: bool = False) -> None:
+        """Log the last commit if that was not done; ``at_once`` also within ten seconds of the line before."""
+        now = self._newest
+        if now is None or now.epoch == self._epoch or not (at_once or time.monotonic() - self._last >= _EVERY):
             return
         self._epoch, self._last = now.epoch, time.monotonic()
         figures: dict[str, Any] = {

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from vmfstream.cli import logs
+from vmfstream.cli.console import progress
 from vmfstream.engine.loop.settings import Progress
 
 
@@ -48,6 +49,22 @@ def test_progress_is_told_after_a_while_and_at_the_end(
             now[0] = seconds
             one(Progress(epoch, "2021", 100 * epoch, 0, 0.0, finished=epoch == 4))
     assert [record.__dict__["epoch"] for record in caplog.records] == [0, 3, 4]
+
+
+def test_the_last_commit_before_a_pause_is_told_after_a_while_or_at_the_end(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the log of a run that has caught up would go on showing a lag."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with caplog.at_level("INFO", "vmfstream.progress"), progress("news") as (observe, stop):
+        for seconds, epoch, told in [(0, 0, 1), (5, 1, 1), (10, None, 2), (11, 2, 2)]:
+            now[0] = seconds
+            if epoch is not None:
+                observe(Progress(epoch, "2021", 100 * epoch, 0, 0.0, finished=False))
+            assert not stop()
+            assert len(caplog.records) == told
+    assert [record.__dict__["epoch"] for record in caplog.records] == [0, 1, 2]
 
 
 def test_a_format_that_there_is_not_is_told() -> None:
