@@ -20,6 +20,7 @@ from vmfstream.folders import printable, sync_folder
 from vmfstream.runfile.lease import inaccessible, lease
 from vmfstream.runfile.rollback import cut_off, journal_of, keep, remove, settle
 
+_ERRNO = re.compile(r'"errno":"(\d+)"')
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
@@ -224,7 +225,9 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def explain(error: duckdb.Error) -> str:
-    """Return the first line of DuckDB's message, without its advice."""
+    """Return the first line of DuckDB's message, without its advice; of one with a number of the system its meaning."""
+    if number := _ERRNO.search(str(error)):
+        return os.strerror(int(number[1]))
     return str(error).partition("\n")[0].partition(". See also")[0]
 
 

@@ -21,6 +21,7 @@ from tests.unit.runfile.records import commit
 from vmfstream.errors import FormatVersion, InputError, StoreLocked
 from vmfstream.records import Commit
 from vmfstream.runfile import schema
+from vmfstream.runfile.connection import explain
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
@@ -67,6 +68,11 @@ def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> Non
     with duckdb.connect(run_file.path), pytest.raises(StoreLocked, match="another connection of this process"):
         reader.newest()
     assert reader.newest().epoch == -1
+
+
+def test_what_the_system_said_is_told_instead_of_json() -> None:
+    said = '{"exception_type":"IO","exception_message":"Could not write file \\"x\\": No space left","errno":"28"}'
+    assert explain(duckdb.IOException(f"Async write failed for range [offset=0, size=26]: {said}")) == os.strerror(28)
 
 
 def test_two_threads_of_a_process_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
