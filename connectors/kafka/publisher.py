@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError
 from kafka.structs import OffsetAndMetadata
+from numpy.typing import NDArray
 
 from vmfstream.connectors.codecs import document_as_json
 from vmfstream.connectors.kafka.client import explain_errors, known_topics, make_topics, open_consumer, open_producer
@@ -274,8 +277,44 @@ def _call_within(seconds: float, call: Callable[..., Any], *arguments: Any) -> N
         raise failures[0]
 
 
+def read_up_to(part: NDArray[np.object_], offset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each message the largest offset of its partition that was read from it on.
+
+    Parameters
+    ----------
+    part, offset : (N,) arrays
+        Places of messages in the order in which they were read.
+
+    Returns
+    -------
+    (N,) array
+        A number that no partition reaches where a later message has a smaller offset: the topic was made again since.
+
+    Examples
+    --------
+    >>> read_up_to(np.array(["a:0", "a:0", "b:0", "a:0"], object), np.array([1, 3, 9, 5])).tolist()
+    [5, 5, 9, 5]
+    >>> read_up_to(np.array(["a:0", "a:0"], object), np.array([3, 0])).tolist() == [NEVER, 0]
+    True
+    """
+    last = offset.copy()
+    for name in set(part.tolist()):
+        at = np.flatnonzero(part == name)
+        later = offset[at][::-1]
+        made_again = later > np.minimum.accumulate(later)
+        last[at] = np.where(made_again, NEVER, np.maximum.accumulate(later))[::-1]
+    return last
+
+
+NEVER = 2**62
+"""An offset that no partition reaches."""
+
+
 def reread(
-    address: TopicAddress, options: ClientOptions, wanted: Mapping[str, Sequence[int]]
+    address: TopicAddress,
+    options: ClientOptions,
+    wanted: Mapping[str, Sequence[int]],
+    last: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[tuple[str, int, Any | None]]:
     """Read single messages by their offsets.
 
@@ -285,6 +324,9 @@ def reread(
     options : ClientOptions
     wanted : mapping of str to sequence of int
         Offsets by part (``topic:partition``).
+    last : mapping of str to int
+        The largest offset of a part that was read from these messages on, see `read_up_to`; by default that of the
+        messages themselves. A part that does not reach it is of a topic that was made again.
 
     Yields
     ------
@@ -292,7 +334,7 @@ def reread(
         By part and offset; the record is None where the cluster has deleted it.
     """
     with closing(MessageReader(address, options)) as reader:
-        yield from reader.read_all(wanted)
+        yield from reader.read_all(wanted, last)
 
 
 class MessageReader:
@@ -303,17 +345,19 @@ class MessageReader:
         with explain_errors(address, options):
             self._consumer = open_consumer(address, options, group_id=None)
 
-    def read_all(self, wanted: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, int, Any | None]]:
+    def read_all(
+        self, wanted: Mapping[str, Sequence[int]], last: Mapping[str, int] = MappingProxyType({})
+    ) -> Iterator[tuple[str, int, Any | None]]:
         """Do as `reread`."""
         for part, offsets in wanted.items():
             with explain_errors(self._address, self._options):
-                found = self.read(part, sorted(offsets))
+                found = self.read(part, sorted(offsets), last.get(part, -1))
                 yield from ((part, offset, record) for offset, record in found)
 
-    def read(self, part: str, offsets: Sequence[int]) -> Iterator[tuple[int, Any | None]]:
-        """Yield the messages of one partition at these offsets, in order.
+    def read(self, part: str, offsets: Sequence[int], last: int = -1) -> Iterator[tuple[int, Any | None]]:
+        """Yield the messages of a ``part`` at ascending ``offsets``.
 
-        Those that it never had are deleted ones too: its topic was made again.
+        All are gone if it reaches neither the largest of these nor ``last``: its topic was made again.
         """
         topic, _, number = part.rpartition(":")
         tp = TopicPartition(topic, int(number))
@@ -323,7 +367,7 @@ class MessageReader:
             return
         self._consumer.assign([tp])
         oldest = self._consumer.beginning_offsets([tp])[tp]
-        if offsets[-1] >= self._consumer.end_offsets([tp])[tp]:
+        if max(offsets[-1], last) >= self._consumer.end_offsets([tp])[tp]:
             oldest = offsets[-1] + 1
         yield from ((offset, None) for offset in offsets if offset < oldest)
         left = [offset for offset in reversed(offsets) if offset >= oldest]

@@ -73,7 +73,9 @@ def _run_file(path: Path) -> Iterator[Check]:
         yield Check(without_secrets(str(path)), str(error), False)
         return
     state = "finished" if newest.finished else "can be continued"
-    begun = f"{meta['title']}, written by version {meta.get('version', '?')}" if "title" in meta else "nothing was read yet"
+    begun = (
+        f"{meta['title']}, written by version {meta.get('version', '?')}" if "title" in meta else "nothing was read yet"
+    )
     yield Check(str(path), f"{begun}, {state}")
     newest_slice = "none" if newest.slice is None else labels.get(newest.slice, str(newest.slice))
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest_slice}")

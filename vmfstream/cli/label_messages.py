@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -76,11 +77,15 @@ class LabelMessages:
             names = {index: reader.newest_names(index - 1) | given for index in set(found.slice.tolist())}
         if not len(found.epoch):
             return
+        from vmfstream.connectors.kafka.publisher import read_up_to
+
         newest = int(found.slice[-1])
         self._names = _SliceNames(newest, upto, names[newest])
         epochs, firsts = np.unique(found.epoch, return_index=True)
+        last = read_up_to(found.part, found.offset)
         for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
-            yield epoch, _Labelled(self, kept(found, np.arange(low, high)), names)
+            of_parts = dict(zip(found.part[low:high].tolist(), last[low:high].tolist(), strict=True))
+            yield epoch, _Labelled(self, kept(found, np.arange(low, high)), names, of_parts)
 
     def ahead(self, commits: Sequence[Commit]) -> _Labelled | None:
         """Return the messages of epochs that are being written; None if the names of their topics have to be read.
@@ -110,11 +115,11 @@ class LabelMessages:
         if reader is not None:
             reader.close()
 
-    def made(self, labels: dict[str, dict[int, Label]]) -> Iterator[Any]:
-        """Yield the messages of some ``labels``, by part and offset."""
+    def made(self, labels: dict[str, dict[int, Label]], last: Mapping[str, int]) -> Iterator[Any]:
+        """Yield the messages of some ``labels``, by part and offset; ``last`` as in `reread`."""
         from vmfstream.connectors.kafka.publisher import OutgoingMessage
 
-        for part, offset, record in self._records(labels):
+        for part, offset, record in self._records(labels, last):
             label = labels[part][offset]
             headers = [] if record is None else list(record.headers)
             if self._format == "json":
@@ -127,7 +132,9 @@ class LabelMessages:
             key, partition = None if record is None else record.key, int(part.rpartition(":")[2])
             yield OutgoingMessage(key, body, headers, self._topic, partition)
 
-    def _records(self, labels: dict[str, dict[int, Label]]) -> Iterator[tuple[str, int, Any | None]]:
+    def _records(
+        self, labels: dict[str, dict[int, Label]], last: Mapping[str, int]
+    ) -> Iterator[tuple[str, int, Any | None]]:
         from vmfstream.connectors.kafka.publisher import MessageReader
 
         missing: dict[str, list[int]] = {}
@@ -140,7 +147,7 @@ class LabelMessages:
         if missing:
             if self._reader is None:
                 self._reader = MessageReader(self._source, self._options)
-            yield from self._reader.read_all(missing)
+            yield from self._reader.read_all(missing, last)
 
 
 class _SliceNames(NamedTuple):
@@ -152,16 +159,25 @@ class _SliceNames(NamedTuple):
 
 
 class _Labelled:
-    """Messages of documents, made when they are asked for; ``names`` are those of topics, by slice."""
+    """Messages of documents, made when they are asked for.
 
-    def __init__(self, maker: LabelMessages, found: OutboxFrame, names: Mapping[int, Mapping[int, str]]) -> None:
-        self._maker, self._found, self._names = maker, found, names
+    ``names`` are those of topics, by slice; ``last`` as in `reread`.
+    """
+
+    def __init__(
+        self,
+        maker: LabelMessages,
+        found: OutboxFrame,
+        names: Mapping[int, Mapping[int, str]],
+        last: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._maker, self._found, self._names, self._last = maker, found, names, last
 
     def __length_hint__(self) -> int:
         return len(self._found.epoch)
 
     def __iter__(self) -> Iterator[Any]:
-        return self._maker.made(_labels(self._found, self._names))
+        return self._maker.made(_labels(self._found, self._names), self._last)
 
 
 def outbox_of(commits: Sequence[Commit]) -> OutboxFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -189,14 +189,26 @@ def _published(topic: str, reader: Reader, after: int, upto: int) -> Iterator[tu
 def _dead(
     source: TopicAddress, options: ClientOptions, topic: str, reader: Reader, after: int, upto: int
 ) -> Iterator[tuple[int, Iterable[Any]]]:
+    import numpy as np
+
+    from vmfstream.connectors.kafka.publisher import read_up_to
     from vmfstream.engine.observers.delivery import rejected_messages
 
-    for epoch, rows in rejected_messages(reader, after, upto):
-        yield epoch, _dead_of_epoch(source, options, topic, epoch, rows)
+    epochs = list(rejected_messages(reader, after, upto))
+    part, offset = ([row[column] for _, rows in epochs for row in rows] for column in (0, 1))
+    up_to = iter(read_up_to(np.array(part, np.object_), np.array(offset, np.int64)).tolist())
+    for epoch, rows in epochs:
+        last = {row[0]: at for row, at in zip(rows, up_to)}  # noqa: B905
+        yield epoch, _dead_of_epoch(source, options, topic, epoch, rows, last)
 
 
 def _dead_of_epoch(
-    source: TopicAddress, options: ClientOptions, topic: str, epoch: int, rows: Iterable[tuple[str, int, str]]
+    source: TopicAddress,
+    options: ClientOptions,
+    topic: str,
+    epoch: int,
+    rows: Iterable[tuple[str, int, str]],
+    last: Mapping[str, int],
 ) -> Iterator[Any]:
     from vmfstream.connectors.kafka.publisher import OutgoingMessage, reread
 
@@ -204,7 +216,7 @@ def _dead_of_epoch(
     wanted: dict[str, list[int]] = {}
     for part, offset in reasons:
         wanted.setdefault(part, []).append(offset)
-    for part, offset, record in reread(source, options, wanted):
+    for part, offset, record in reread(source, options, wanted, last):
         about = {
             "vmfstream.reason": reasons[part, offset],
             "vmfstream.part": part,

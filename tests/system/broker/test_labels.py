@@ -24,6 +24,7 @@ from tests.system.broker.test_commands import bodies, metrics
 from tests.system.broker.trackers import ask, counts, documents, rows_of
 from tests.waiting import wait_for
 from vmfstream.cli.label_messages import LabelMessages
+from vmfstream.cli.observers import _dead
 from vmfstream.connectors.kafka.options import ClientOptions, parse_address
 from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage, reread
 from vmfstream.engine.observers.latency import Latency
@@ -284,6 +285,26 @@ def test_messages_of_a_topic_that_was_made_again_are_gone(topics: Topics) -> Non
     wanted = {f"{topic.name}:0": [0, 7], f"{topic.name}:3": [0]}
     found = list(reread(parse_address(topic.url), ClientOptions(), wanted))
     assert found == [(f"{topic.name}:0", 0, None), (f"{topic.name}:0", 7, None), (f"{topic.name}:3", 0, None)]
+
+
+def test_another_message_that_stands_at_an_offset_now_is_not_taken_for_the_one_of_before(topics: Topics) -> None:
+    """The topic was made again before all labels and dead letters of what it held were sent."""
+    topic, other = topics(1), topics(1)
+    topic.fill([b"another"])
+    part, epochs, offsets = np.array([f"{topic.name}:0"] * 2, object), np.array([1, 2]), np.array([0, 7])
+    ones: Any = {name: np.ones(2) for name in ("probability", "novelty")}
+    ones |= {name: np.ones(2, np.int64) for name in ("slice", "topic", "story")}
+    rows = OutboxFrame(epoch=epochs, part=part, offset=offsets, words=np.array(["a b"] * 2), **ones)
+    rejected = SimpleNamespace(epoch=epochs, part=part, offset=offsets, reason=["empty"] * 2)
+    answers = {"outbox": lambda after, upto: rows, "topic_names": dict, "rejected_after": lambda after: rejected}
+    reader: Any = SimpleNamespace(**answers, newest_names=lambda upto: {}, at_once=nullcontext)
+    source = parse_address(topic.url)
+    made = LabelMessages(source, ClientOptions(), other.name, "headers", Latency())
+    dead = _dead(source, ClientOptions(), other.name, reader, 0, 2)
+    for messages in (made(reader, 0, 2), dead):
+        found = [one for _, some in messages for one in some]
+        assert [(one.value, about(one)["vmfstream.gone"]) for one in found] == [(None, "true")] * 2
+    made.close()
 
 
 def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path) -> None:
