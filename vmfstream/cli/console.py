@@ -51,15 +51,16 @@ class StopSignal:
         return time.monotonic() - self._asked_at
 
     def ask(self, number: int, frame: object = None) -> None:
-        """Handle a signal: the first asks for a clean end, the second interrupts at once.
+        """Handle a signal: the first asks for a clean end, Ctrl-C after it interrupts at once.
 
-        The end of the terminal may be told by several.
+        Others may come twice: ``timeout`` sends SIGTERM to its process and to the group of that.
         """
         if number == _HANGUP:
             _print_nowhere()
-        elif self.code is not None:
+        if self.code is None:
+            self.code = INTERRUPTED if number == signal.SIGINT else 0
+        elif number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.code = INTERRUPTED if number == signal.SIGINT else 0
 
 
 _HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none

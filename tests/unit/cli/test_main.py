@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
 import pytest
 
 from vmfstream import cli
+from vmfstream.cli.console import stopping
 
 
 def test_unused_objects_are_not_looked_for_when_the_process_ends() -> None:
@@ -36,3 +38,22 @@ def test_too_little_memory_is_one_sentence(capsys: pytest.CaptureFixture[str], m
         "vmfstream: not enough memory (Unable to allocate 954. MiB); a run takes less with fewer --topics or a smaller"
     )
     assert capsys.readouterr().err.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "code"),
+    [
+        (signal.SIGTERM, [signal.SIGTERM, signal.SIGHUP], 0),
+        (signal.SIGHUP, [signal.SIGHUP, signal.SIGTERM], 0),
+        (signal.SIGINT, [signal.SIGTERM, signal.SIGHUP], 130),
+    ],
+)
+def test_only_ctrl_c_interrupts_a_clean_end(first: int, others: list[int], code: int) -> None:
+    """Supervisors send a signal to a process and to its group."""
+    with stopping() as stop:
+        for number in (first, *others):
+            signal.raise_signal(number)
+            assert stop()
+            assert stop.code == code
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
