@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,12 @@ class MemoryStore:
         self._slice_state: Arrays | None = None
         self._waiting: list[Decision] = []
         self._closed = False
+
+    def copy(self) -> MemoryStore:
+        """Return a store of the same content, which commits to this one do not change; the arrays are shared."""
+        made = copy(self)
+        made.commits, made._position, made._waiting = list(self.commits), dict(self._position), list(self._waiting)
+        return made
 
     def resume(self) -> Checkpoint | None:
         """Return the last epoch with position and states, or None before the first commit."""

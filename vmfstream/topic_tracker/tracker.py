@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -231,20 +232,28 @@ class TopicTracker(Labelling, Answers, Decisions):
     def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
-        self._frozen = None
         self._run = replace(self._run, rules=stored.rules, documents=stored.documents)
         self._track = self._run.tracker()
+        self._encoder, self._reader = (self._run.encoder(self._cut, self._embed) for _ in range(2))
+        self._seeding = self._run.seeding(self._cut)
+        self._nothing_read = self._encoder.state()
+        self._go_on(store)
+
+    def _go_on(self, store: MemoryStore) -> None:
+        """Follow texts from where a store stands, with the encoders that there are: this calls no user's function."""
+        self._frozen = None
         self._store, checkpoint = store, store.resume()
+        if checkpoint is None:
+            self._encoder.restore(self._nothing_read)
         self._source = ManualSource(0 if checkpoint is None else checkpoint.position.get(PART, 0))
         self._source.closed = checkpoint is not None and checkpoint.finished
         cut = replace(self._run.engine(), patience=0.0)  # nothing is added while a call lasts
         self._model = TrackerModel(self._track)
-        self._encoder, self._reader = (self._run.encoder(self._cut, self._embed) for _ in range(2))
         self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
         codec = self._run.embedding(self._source, self._embed) or self._source
         batches = LocalBatches(self._source, codec, cut, in_stories=self._keep_labels)
         made = self._source, self._encoder, self._model, store, cut, batches
-        self._engine = Engine(*made, seeding=self._run.seeding(self._cut), namer=self._namer)
+        self._engine = Engine(*made, seeding=self._seeding, namer=self._namer)
 
     def learn(
         self,
@@ -261,7 +270,8 @@ class TopicTracker(Labelling, Answers, Decisions):
 
         Slices of a number of documents take them in the order in which they are given. Documents of a slice that an
         earlier call has closed are counted in the open one, with a warning. What is known after each call is kept: give
-        a stream in batches of some hundred documents, not one by one.
+        a stream in batches of some hundred documents, not one by one. A call that ends with an error, or by Ctrl-C, has
+        learnt nothing, and can be made again.
 
         Parameters
         ----------
@@ -283,8 +293,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         Raises
         ------
         InputError
-            If the tracker was finished, a time is none, times or ids are not one per text, or a table has no column for
-            the text or the time.
+            If the tracker was finished, a time is none, times or ids are not one per text, a table has no column for
+            the text or the time, or ``tokeniser`` or ``embed`` fails.
 
         Examples
         --------
@@ -355,12 +365,30 @@ class TopicTracker(Labelling, Answers, Decisions):
         """Read texts as `_learn` does; return how many were late, and those that were left out."""
         self._order = np.arange(len(texts)) if self._counted else np.argsort(times, kind="stable")
         self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
-        self._source.add(texts, times, ids, self._order, titles)
         position, commits = self._engine.state.position, len(self._store.commits)
         late = position.late
-        self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
+        with self._all_or_nothing():
+            self._source.add(texts, times, ids, self._order, titles)
+            self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
         refused = [one for commit in self._store.commits[commits:] for one in commit.rejected]
         return position.late - late, refused
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Go back to where the store stood before, if the body ends with an error or is interrupted."""
+        before = self._store.copy()
+        try:
+            yield
+        except BaseException:
+            self._back(before)
+            raise
+
+    def _back(self, store: MemoryStore) -> None:
+        while True:
+            try:
+                return self._go_on(store)
+            except KeyboardInterrupt:  # another one, which changes nothing
+                continue
 
     def __repr__(self) -> str:
         given, rejected = self._run, sum(len(commit.rejected) for commit in self._commits)
@@ -449,8 +477,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         return self.learn(documents)
 
     def finish(self) -> None:
-        """Close the last slice and smooth all slices."""
-        with self._lock:
+        """Close the last slice and smooth all slices. After an error, or Ctrl-C, the tracker is as it was before."""
+        with self._lock, self._all_or_nothing():
             self._source.closed = True
             self._engine.run()
         if self._namer is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -306,6 +306,45 @@ def test_nothing_is_waited_for_that_cannot_come(monkeypatch: pytest.MonkeyPatch)
     tracker.learn(["ship sea harbour"], 2001).learn(["cat paw"], 2019)  # 18 years ahead, and the last
     assert tracker.rejected == []
     assert len(asked) < 12
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_call_that_fails_leaves_nothing_behind(error: type[BaseException]) -> None:
+    room: list[float] = [np.inf]
+
+    def cut(text: str) -> list[str]:
+        room[0] -= 1
+        if room[0] < 0:
+            raise error("away")
+        return text.split()
+
+    def learnt(fails: Sequence[int]) -> TopicTracker:
+        room[0] = np.inf
+        tracker = TopicTracker(topics=3, documents=True, tokeniser=cut, topics_from={"sea": ["ship", "harbour"]})
+        for year in range(2001, 2005):
+            if year == 2003:
+                tracker.name(2, "grain")
+            for many in fails:
+                room[0] = many
+                with pytest.raises((InputError, error)):
+                    tracker.learn(TEXTS * 3, [year] * 120 + [year + 1] * 60)
+                room[0] = np.inf
+                assert f"{(year - 2001) * 60:,} documents" in repr(tracker)
+            tracker.learn(TEXTS, year)
+        for _ in fails:
+            room[0] = 0
+            with pytest.raises((InputError, error)):
+                tracker.finish()
+            room[0] = np.inf
+        tracker.finish()
+        return tracker
+
+    whole, again = learnt([]), learnt([0, 70, 150])
+    assert repr(again.topics()) == repr(whole.topics())
+    assert repr(again.stories()) == repr(whole.stories())
+    assert [one["told"] for one in again.decisions()] == [one["told"] for one in whole.decisions()]
+    columns, expected = again.documents(), whole.documents()
+    assert all(columns[name].tolist() == expected[name].tolist() for name in ("id", "topic", "story"))
 
 
 def test_threads_that_learn_and_ask_take_turns() -> None:
