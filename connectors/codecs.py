@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, alternatives, named
+from vmfstream.field_texts import as_text, encodable
 from vmfstream.html_references import plain_text
 from vmfstream.records import (
     Document,
@@ -337,8 +338,8 @@ class FieldCodec:
         time = self._decode_time(fields, names.time, message)
         vector = None if self._vector is None else self._decode_vector(fields, self._vector)
         text = self._decode_text(fields, names.text, needed=vector is None)
-        id = _as_encodable(*_first(fields, names.id))
-        title = _as_encodable(*_first(fields, names.title))
+        id = _written(*_first(fields, names.id))
+        title = _written(*_first(fields, names.title))
         meta: dict[str, Any] = {name: fields[name] for name in names.meta}
         if title is not None:
             meta["title"] = title
@@ -402,7 +403,7 @@ class FieldCodec:
             if needed:
                 raise _NotADocument(f"{name} is empty")
             return None
-        return _encodable(value)
+        return encodable(value)
 
     def _decode_vector(self, fields: Mapping[str, Any], name: str) -> NDArray[np.float32]:
         value = fields.get(name)
@@ -612,16 +613,9 @@ def _numbers(value: object, name: str) -> NDArray[np.float64]:
     return vector.astype(np.float64)
 
 
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON can express and UTF-8 cannot, by question marks."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _as_encodable(name: str | None, value: object) -> str | None:
-    """Return an id or a title as text, None for NaN, which stands for a missing one; bytes must be UTF-8."""
-    if value is None or _is_nan(value):
-        return None
-    return _decoded(value, f"in {name}") if isinstance(value, bytes) else _encodable(str(value))
+def _written(name: str | None, value: object) -> str | None:
+    """Return an id or a title as text, None for a missing one; bytes must be UTF-8."""
+    return _decoded(value, f"in {name}") if isinstance(value, bytes) else as_text(value)
 
 
 def _kind(value: object) -> str:
@@ -638,12 +632,12 @@ def _kind(value: object) -> str:
 
 def _shortened(value: object, *, quoted: bool = True, limit: int = 80) -> str:
     if isinstance(value, str):
-        text = _encodable(value[:limit]) + ("..." if len(value) > limit else "")
+        text = encodable(value[:limit]) + ("..." if len(value) > limit else "")
         return repr(text) if quoted else text
     if isinstance(value, list | tuple | np.ndarray) and len(value) > 5:
         return f"a list of {len(value)} beginning with {_shortened(value[0])}"
     text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of more than 20 digits"
-    return _encodable(text[:limit])
+    return encodable(text[:limit])
 
 
 def _excerpt(value: bytes | Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def checked_texts(texts: Iterable[Any]) -> list[str]:
 
 
 def as_list(documents: Any) -> Any:
-    """Return one column as a list: a Series, an array of one dimension or an iterator; anything else as it is.
+    """Return one column as a list: a Series, an array of one dimension, what has no length; anything else as it is.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def as_list(documents: Any) -> Any:
         for method in ("to_list", "to_pylist"):
             if hasattr(type(documents), method):
                 return getattr(documents, method)()
-        if isinstance(documents, Iterator):
+        if isinstance(documents, Iterable) and not isinstance(documents, Sized):
             return list(documents)
     return documents
 

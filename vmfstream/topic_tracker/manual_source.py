@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
+from vmfstream.field_texts import as_text, encodable
 from vmfstream.html_references import plain_text
 from vmfstream.records import Documents, Message, Messages, Position, Rejected, microseconds
 from vmfstream.times import from_value
@@ -71,20 +72,21 @@ class ManualSource:
             return
         offset = np.arange(self._count, self._count + n)
         self._count += n
+        known: list[str | None] = [encodable(plain_text(text)) if isinstance(text, str) else None for text in texts]
         rejected = {
-            at: Rejected(PART, int(offset[at]), f"text: expected a string, got {type(text).__name__}")
-            for at, text in enumerate(texts)
-            if not isinstance(text, str)
+            at: Rejected(PART, int(offset[at]), _why_none(texts[at]))
+            for at, text in enumerate(known)
+            if not text or text.isspace()
         }
-        known = [None if at in rejected else plain_text(text) for at, text in enumerate(texts)]
-        numbers = offset.tolist()
-        names = [f"{PART}:{at}" for at in numbers] if ids is None else list(map(_id, ids, numbers))
+        given = [None] * n if ids is None else list(map(_written, ids))
+        names = [id if id and not id.isspace() else f"{PART}:{at}" for id, at in zip(given, offset, strict=True)]
         for at in rejected:
             names[at] = ""
+            known[at] = None
         places = order.tolist()
         refused = {read: rejected[at] for read, at in enumerate(places) if at in rejected} if rejected else {}
         texts_read, names_read = [known[at] for at in places], [names[at] for at in places]
-        meta = None if titles is None else [{"title": titles[at]} for at in places]
+        meta = None if titles is None else [{"title": _written(titles[at])} for at in places]
         self._waiting.append(
             Documents([PART] * n, offset, names_read, times[order], texts_read, meta, rejected=refused)
         )
@@ -111,18 +113,13 @@ class ManualSource:
         """Do nothing: there is nothing to release."""
 
 
-def _id(given: Any, number: int) -> str:
-    """Return an id as a text; one that is missing is made of the ``number`` of the text."""
-    try:
-        # NaN and NaT differ from themselves
-        missing = given is None or (isinstance(given, str) and not given.strip()) or bool(given != given)
-    except TypeError:  # NA of pandas
-        missing = True
-    if missing:
-        return f"{PART}:{number}"
-    if isinstance(given, float) and given.is_integer():  # of a column of whole numbers in which some are missing
-        given = int(given)
-    return str(given)
+def _why_none(text: object) -> str:
+    return "text is empty" if isinstance(text, str) else f"text: expected a string, got {type(text).__name__}"
+
+
+def _written(given: Any) -> str | None:
+    """Return an id or a title as a text, None if it lacks."""
+    return as_text(given.decode("utf-8", "replace") if isinstance(given, bytes) else given)
 
 
 def given_ids(ids: Iterable[Any], n: int) -> list[Any]:

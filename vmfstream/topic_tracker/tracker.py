@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
@@ -278,7 +278,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         documents : sequence of str, or a table
             Texts, also as a Series, an array or a generator, or a frame of pandas or polars, a table of Arrow or
             whatever has ``__arrow_c_stream__``, a data set of Hugging Face, a mapping of columns, or an iterable of
-            mappings.
+            mappings. What is no text, or an empty one, is left out, with a warning.
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
             Of a table None: its column for the time counts. Slices of a number of documents need none.
         ids : sequence of str, optional
@@ -337,6 +337,8 @@ class TopicTracker(Labelling, Answers, Decisions):
                 "this tracker was finished; make a new one to read more (the run of a command is continued by it)"
             )
         check_texts(texts)
+        if not isinstance(texts, Sized):
+            raise InputError(f"texts: expected a sequence of texts, got {type(texts).__name__}")
         times_of_texts = moments(times, len(texts))
         known = None if ids is None else given_ids(ids, len(texts))
         with self._lock:

@@ -103,6 +103,12 @@ def test_a_blank_field_gives_way_to_another_usual_one(blank: str) -> None:
     assert accept(usual | {"headline": blank}).meta == {"title": blank}
 
 
+def test_whole_numbers_are_written_as_such() -> None:
+    one = accept({"time": "2020", "text": "a", "id": 7.0, "title": 8.0})
+    assert (one.id, one.title) == ("7", "8")
+    assert [accept({"time": "2020", "text": "a", "id": id}).id for id in (7.5, 1e300)] == ["7.5", "1e+300"]
+
+
 @pytest.mark.parametrize("missing", [" ", "\t\n", float("nan")])
 def test_blank_and_missing_ids_are_none(missing: object) -> None:
     assert accept({"time": "2020", "text": "a", "id": missing}).id == "f.jsonl:6"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -109,10 +109,54 @@ def test_tables_may_lack_some_ids() -> None:
         assert tracker.documents()["id"].tolist() == ["3", "texts:1", "4"]
 
 
-@pytest.mark.parametrize("ids", [np.arange(3), np.arange(3.0), [0, 1, 2], ["0", "1", "2"], pd.Series([0, 1, 2])])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.arange(3),
+        np.arange(3.0),
+        np.arange(3, dtype=np.float32),
+        [0, 1, 2],
+        ["0", "1", "2"],
+        [b"0", b"1", b"2"],
+        pd.Series([0, 1, 2]),
+    ],
+)
 def test_numbers_are_ids(ids: Any) -> None:
     tracker = TopicTracker(topics=2, documents=True).learn(list("abc"), 2001, ids=ids)
     assert tracker.documents()["id"].tolist() == ["0", "1", "2"]
+
+
+def test_titles_may_be_numbers_or_lack() -> None:
+    rows = {"text": ["cat fur"] * 4, "year": [2001] * 4, "title": [7.0, None, "\ud800", float("nan")]}
+    (story,) = TopicTracker(topics=2).learn(rows).stories(documents=4)
+    assert sorted(one["title"] for one in story["documents"]) == ["7", "?", "cat fur"]
+
+
+def test_what_no_table_can_hold_becomes_a_question_mark() -> None:
+    tracker = TopicTracker(topics=2, documents=True).learn(["cat \udcff"], 2001, ids=["a\udcff"])
+    assert tracker.documents().to_polars()["id"].to_list() == ["a?"]
+
+
+@pytest.mark.parametrize("empty", ["", "  \n", "&nbsp;"])
+def test_empty_texts_are_left_out_and_told(empty: str) -> None:
+    with pytest.warns(UserWarning, match="1 of 3 documents were not learnt, .* reason: text is empty; `rejected` has"):
+        tracker = TopicTracker(topics=2, documents=True).learn(["cat fur", empty, "fur"], 2001, ids=["a", "b", "c"])
+    assert tracker.documents()["id"].tolist() == ["a", "c"]
+    assert tracker.learn(["cat fur"], 2001, ids=["b"]).documents()["id"].tolist() == ["a", "c", "b"]
+
+
+class Lines:
+    """Can be gone through, and has no length."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["cat fur", "fur"])
+
+
+def test_what_can_be_gone_through_is_learnt_and_nothing_else() -> None:
+    assert len(TopicTracker(topics=2).learn(Lines(), 2001).story_labels) == 2
+    for given in (None, 5):
+        with pytest.raises(InputError, match=f"texts: expected a sequence of texts, got {type(given).__name__}"):
+            TopicTracker(topics=2).learn(given, 2001)
 
 
 def test_numbers_of_texts_are_no_ids_of_others() -> None:
