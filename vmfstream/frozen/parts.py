@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.bessel import inv_bessel_ratio
-from vmfstream.engine.models.tracker import TrackerModel
+from vmfstream.engine.models.tracker import NO_TOPICS, TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import column_norms
@@ -148,7 +148,7 @@ def missing_slice(at: str, labels: list[str]) -> str:
 
 def _begun(model: TrackerModel) -> TrackState:
     if model.state is None:
-        raise InputError("there are no topics yet; label documents when the first ones were fitted")
+        raise InputError(NO_TOPICS)
     return model.state
 
 

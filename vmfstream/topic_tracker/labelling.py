@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
+from vmfstream.engine.models.tracker import NO_TOPICS
 from vmfstream.errors import InputError
 from vmfstream.estimators.parameters import Either, Nothing, Number, check_parameters
 from vmfstream.mixtures.columns import directed
@@ -259,7 +260,7 @@ class Labelling(TrackerParts):
         texts = checked_texts(texts)
         state = self._model.state
         if state is None:
-            raise InputError("there are no topics yet; learn more documents first")
+            raise InputError(NO_TOPICS if self._source.closed else f"{NO_TOPICS}; learn() more or finish()")
         if self._reader.digest != self._encoder.digest:
             self._reader.restore(self._encoder.blank_state())
         n = len(texts)

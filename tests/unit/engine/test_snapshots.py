@@ -216,7 +216,7 @@ def test_no_topics(tmp_path: Path) -> None:
     run_file = RunFile(tmp_path / "run.duckdb")
     items = [{"id": str(i), "time": 2001, "text": "the of and"} for i in range(3)]
     follow(MemorySource(items), FieldCodec(), run_file, RunSettings(topics=3, slices="year"))
-    with pytest.raises(InputError, match="no topics yet"):
+    with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
         take_snapshots(run_file.path)
 
 

@@ -175,7 +175,7 @@ def test_wrong_input_is_told(tmp_path: Path) -> None:
         made.label(NEW, at="1999")
     with pytest.raises(InputError, match="labels texts, got vectors"):
         made.freeze().label(NEW, vectors(40))
-    with pytest.raises(InputError, match="no topics yet"):
+    with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
         TopicTracker().label(NEW)
     with pytest.raises(InputError, match="no run file"):
         FrozenModel.load(tmp_path / "nothing.duckdb")

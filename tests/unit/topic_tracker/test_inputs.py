@@ -441,8 +441,15 @@ def test_before_the_first_topics_there_is_no_answer() -> None:
     tracker = TopicTracker()
     assert len(tracker.topic_ids) == 0
     for ask in (tracker.transform, tracker.novelty):
-        with pytest.raises(InputError, match="no topics yet"):
+        with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
             ask(["a"])
+    with pytest.raises(InputError, match=r"in at most half of them; learn\(\) more or finish\(\)$"):
+        tracker.predict(["a"])
+    tracker.learn(["cat", "fur", "paw"], 2001).finish()
+    with pytest.raises(InputError, match=r"need some in two documents or more .* half of them$"):
+        tracker.predict(["a"])
+    with pytest.raises(InputError, match=r"need some in two documents or more .* half of them$"):
+        tracker.label(["a"])
     with pytest.raises(InputError, match="one string"):
         tracker.transform("a")
 
@@ -747,7 +754,7 @@ def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
     assert {row["slice"] for row in by_year.topics()} == {"2001", "2002"}
     table = TopicTracker(topics=2).fit({"body": texts, "year": [2001] * 40})
     assert {row["slice"] for row in table.topics()} == {"2001"}
-    with pytest.raises(InputError, match="there are no topics yet"):
+    with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
         TopicTracker().predict(texts)
 
 

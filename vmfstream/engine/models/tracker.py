@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from vmfstream.online.results import SliceResult, StepInfo, TrackedTopics
 
 
+NO_TOPICS = (
+    "there are no topics: the first ones are found when a slice ends; those of words need some in two documents or "
+    "more (three of 1,000), but in at most half of them"
+)
+"""Why nothing can be said about topics, for users."""
+
+
 class TrackerModel:
     """Topics as moving means on the sphere; see `vmfstream.protocols.Model`.
 

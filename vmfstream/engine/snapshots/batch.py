@@ -32,7 +32,7 @@ from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.state import restore_model
-from vmfstream.engine.models.tracker import TrackerModel
+from vmfstream.engine.models.tracker import NO_TOPICS, TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import column_norms, directed
@@ -164,7 +164,7 @@ def material_of(stored: Stored, tokeniser: Cut | str | None = None, embed: Embed
         judged = rows.get(state.slice) if judging else None
         documents = encoder.concat([counts[int(i)] for i in past])
         return Material(encoder, track, state, past, [rows[int(i)] for i in past], weight, judged, documents)
-    raise InputError("there are no topics yet; a snapshot needs a closed slice with topics")
+    raise InputError(f"{NO_TOPICS}; a snapshot needs a closed slice that has some")
 
 
 def fitted(material: Material, kinds: Sequence[Kind], rng: np.random.Generator) -> list[Found]:
