@@ -61,6 +61,19 @@ class Latest(AtOnce):
         return _Waiting(work)
 
 
+class Ending(AtOnce):
+    """Stands for one that gives no thread any more after some time, as while the interpreter ends."""
+
+    def __init__(self, *_: object) -> None:
+        self._left = 5
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+        self._left -= 1
+        if self._left < 0:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        return super().submit(work)
+
+
 class _Waiting(Future[Any]):
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__()
@@ -113,6 +126,7 @@ def test_results_do_not_depend_on_how_late_stories_are(
     at_once = followed(AtOnce, monkeypatch, vocabulary)
     assert sum(line.startswith("d") for line in at_once) == 360
     assert followed(Latest, monkeypatch, vocabulary) == at_once
+    assert followed(Ending, monkeypatch, vocabulary) == at_once
     assert followed(None, monkeypatch, vocabulary) == at_once
 
 

@@ -27,6 +27,8 @@ Told = Callable[[NDArray[np.int64]], None]
 class StoryThread:
     """The stories of a run, which learn in a thread while it goes on: entered then, else at once.
 
+    Where no thread is to be had, as while the interpreter ends, they learn in that of the run.
+
     Stories depend on no topic, so nothing of a result depends on which of the two is ahead. Batches are learnt in the
     order in which they are given, each as soon as its words are counted if `arrived` tells of them. An error of the
     thread is raised by `settled`.
@@ -88,7 +90,11 @@ class StoryThread:
 
     def _submit(self, work: Callable[[], T]) -> Future[T]:
         if self._pool is not None:
-            return self._pool.submit(work)
+            try:
+                return self._pool.submit(work)
+            except RuntimeError:  # no thread is to be had: the interpreter ends, or the system has no more
+                self._pool.shutdown()  # which waits for what it was given before
+                self._pool = None
         done: Future[T] = Future()
         done.set_result(work())
         return done
