@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -145,6 +145,17 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         given_parameters = self.get_params(deep=False)
         shared = {name: domain for name, domain in SHARED.items() if name in given_parameters}
         check_parameters(given_parameters, shared | dict(self.domains))
+
+    @contextmanager
+    def _kept_after_errors(self) -> Iterator[None]:
+        """Bring back all attributes as they were, if the body, which may replace them, ends with an error."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _components(self) -> int:
         """Return the number of components that the parameters ask for."""

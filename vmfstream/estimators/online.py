@@ -107,6 +107,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     }
 
     n_documents_seen_: int
+    _sparse: bool
 
     def __init__(
         self,
@@ -134,11 +135,14 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> OnlineVMFMixture:
-        """Forget everything and learn the rows of ``X``, (N, D), in their order; weights as in `partial_fit`."""
-        for name in ("_stream", "_features", "_waiting"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.partial_fit(X, sample_weight=sample_weight)
+        """Forget everything and learn the rows of ``X``, (N, D), in their order; weights as in `partial_fit`.
+
+        After an error the earlier fit is still there.
+        """
+        with self._kept_after_errors():
+            for name in ("_stream", "_features", "_waiting"):
+                self.__dict__.pop(name, None)
+            self.partial_fit(X, sample_weight=sample_weight)
         rows, empty = self._rows(X)
         resp, density = self._posterior(rows)
         labels = labels_of(resp, empty)
@@ -169,27 +173,30 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
         first = not hasattr(self, "_stream")
         if first:
-            self._begin()
+            self._check_parameters()
         least = 2 if first else 1  # later rows are compared with the first
         given = self._validated(X, reset=first, ensure_min_features=least, ensure_all_finite=False)
-        if first:
-            self._sparse = issparse(given)
-        elif issparse(given) and not self._sparse:
+        if not first and issparse(given) and not self._sparse:
             raise ValueError(
                 "X: expected dense rows, as those before, got sparse ones; begin with sparse rows to mix them"
             )
-        elif self._sparse and not issparse(given):
+        if not first and self._sparse and not issparse(given):
             given = csr_array(given)
         rows, empty = unit_rows(given, copy=False)
-        self._learn(rows, None if sample_weight is None else copies_of_documents(sample_weight, len(empty)))
+        copies = None if sample_weight is None else copies_of_documents(sample_weight, len(empty))
+        if first:
+            self._begin()
+            self._sparse = issparse(given)
+        self._learn(rows, copies)
         if self._stream.state is None:
             raise ValueError(f"X: expected a row with a direction, got {len(self.labels_)} rows of zeros")
         return self
 
     def learn_one(self, x: Mapping[Any, float]) -> None:
         """Learn one document, given as a mapping from features to numbers; see ``batch_size``."""
+        document = finite_numbers(x)
         self._name_features()
-        self._waiting.append(finite_numbers(x))
+        self._waiting.append(document)
         if len(self._waiting) >= min(self.batch_size, max(FIRST, self.n_documents_seen_)):
             self._learn_waiting()
 

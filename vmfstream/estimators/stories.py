@@ -170,15 +170,10 @@ class StoryMixture(SphereEstimator, Clusterer):
         Arguments and errors as in `partial_fit`. After an error the earlier fit is still there. Warns where one story
         has two fifths of many sparse rows, as it has where stop words were kept.
         """
-        learnt = {name: getattr(self, name) for name in ("_mixture", "_features", "_window") if hasattr(self, name)}
-        for name in learnt:
-            delattr(self, name)
-        try:
+        with self._kept_after_errors():
+            for name in ("_mixture", "_features", "_window"):
+                self.__dict__.pop(name, None)
             self.partial_fit(X, sample_weight=sample_weight, times=times, vectors=vectors)
-        except ValueError:
-            for name, value in learnt.items():
-                setattr(self, name, value)
-            raise
         if issparse(X):
             self._warn_of_one_story()
         return self

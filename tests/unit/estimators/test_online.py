@@ -139,6 +139,32 @@ def test_no_row_is_learnt_if_one_is_not_finite() -> None:
     assert pickle.dumps(model) == before
 
 
+BAD: tuple[Any, ...] = (["cat fur", "ship"], np.full((9, 3), np.nan), csr_array(np.full((9, 3), np.inf)))
+"""Rows that no model takes, of other kinds and widths than those of the tests."""
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["texts", "NaN", "infinite"])
+def test_a_first_call_that_fails_begins_nothing(bad: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((60, 5))
+    expected = OnlineVMFMixture(3, random_state=0).partial_fit(x).labels_
+    model = OnlineVMFMixture(3, random_state=0)
+    with pytest.raises(ValueError, match=r"X: expected rows of numbers|x: expected finite values"):
+        model.partial_fit(bad)
+    with pytest.raises(ValueError, match="feature 'a': expected a finite number, got nan"):
+        model.learn_one({"a": np.nan})
+    assert model.partial_fit(x).labels_.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["texts", "NaN", "infinite"])
+@pytest.mark.parametrize("model", [OnlineVMFMixture(3, random_state=0), StoryMixture()], ids=["topics", "stories"])
+def test_a_fit_that_fails_leaves_the_one_before(model: Any, bad: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((60, 5))
+    expected = model.fit(x).predict(x)
+    with pytest.raises(ValueError, match=r"X: expected rows of numbers|x: expected finite values"):
+        model.fit(bad)
+    assert model.predict(x).tolist() == expected.tolist()
+
+
 def test_rows_in_parts_are_given_part_by_part() -> None:
     with pytest.raises(ValueError, match="part by part"):
         OnlineVMFMixture(2).fit(chunked([np.eye(4), np.eye(4)]))
