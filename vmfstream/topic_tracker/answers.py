@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,12 +106,13 @@ class Answers(TrackerParts):
             raise InputError(f"there is no topic {topic}; topics: {known}")
         return found
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> RowList:
         """Return what happened to topics, in order: slice, kind, topic, other, value, evidence, chance, decision.
 
-        See `vmfstream.records.Event` for what they mean; None where a kind has none.
+        A list of dicts, and a table as of `topics`. See `vmfstream.records.Event` for what they mean; None where a kind
+        has none.
         """
-        return rows_of_events(self._commits)
+        return RowList(rows_of_events(self._commits))
 
     @property
     def story_labels(self) -> NDArray[np.int64]:
@@ -194,15 +194,15 @@ class Answers(TrackerParts):
             raise InputError("this tracker keeps no documents; make one with documents=True")
         return Columns(columns_of_documents(self._commits, stories=self._run.smoothed_stories))
 
-    def novel(self) -> list[dict[str, Any]]:
+    def novel(self) -> RowList:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.
 
-        A first story is the first document of a story that got its third document in this slice. Keys: slice, id,
-        title, ``novelty`` on arrival as of `TopicTracker.novelty` (0 while there were no topics), ``topic``, the
-        topic that the document was assigned to (of a first story that of its story; None without one), and ``story``,
-        the story that it is the first document of, None for the others.
+        A list of dicts, and a table as of `topics`. A first story is the first document of a story that got its third
+        document in this slice. Keys: slice, id, title, ``novelty`` on arrival as of `TopicTracker.novelty` (0 while
+        there were no topics), ``topic``, the topic that the document was assigned to (of a first story that of its
+        story; None without one), and ``story``, the story that it is the first document of, None for the others.
         """
-        return rows_of_novel_documents(self._commits)
+        return RowList(rows_of_novel_documents(self._commits))
 
     @property
     def rejected(self) -> list[Rejected]:

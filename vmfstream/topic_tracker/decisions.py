@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from vmfstream.decisions import check_topics, check_words, decision, unnamed
 from vmfstream.errors import InputError
 from vmfstream.text.encoders import Encoder, WordCounting
 from vmfstream.topic_tracker.base import TrackerParts
 from vmfstream.topic_tracker.rows import rows_of_decisions
+from vmfstream.topic_tracker.tables import RowList
 
 
 class Decisions(TrackerParts):
@@ -100,19 +100,20 @@ class Decisions(TrackerParts):
         """Undo `forbid` for ``words``, at the end of the open slice; raises as `forbid`."""
         self._decide_words("allow", words)
 
-    def decisions(self) -> list[dict[str, Any]]:
+    def decisions(self) -> RowList:
         """Return one row per decision, in order; those that wait for the end of a slice come last, without a number.
 
         Returns
         -------
-        list of dict
-            ``number``, ``made`` (UTC), ``kind``, ``topic``, ``other``, ``text``, ``told`` (in words), ``slice`` (label
-            of the one at whose end it was applied), ``refused`` (why it was not applied, else empty) and ``undone_by``
-            (number of a later decision).
+        RowList
+            A list of dicts, and a table as of `topics`: ``number``, ``made`` (UTC), ``kind``, ``topic``, ``other``,
+            ``text``, ``told`` (in words), ``slice`` (label of the one at whose end it was applied), ``refused`` (why it
+            was not applied, else empty) and ``undone_by`` (number of a later decision).
         """
         label = self._run.engine().slices.slice
         with self._lock:
-            return rows_of_decisions(self._store.decisions(), self._store.pending(), lambda index: label(index).label)
+            made = self._store.decisions(), self._store.pending()
+        return RowList(rows_of_decisions(*made, lambda index: label(index).label))
 
     def _decide(self, kind: str, topic: int, other: int = -1, text: str = "") -> None:
         made = decision(kind, topic, other, text)

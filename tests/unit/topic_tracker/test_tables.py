@@ -247,6 +247,18 @@ def test_rows_and_columns_become_frames_of_polars() -> None:
     assert tracker.documents().to_polars()["topic"].to_list() == tracker.documents()["topic"].tolist()
 
 
+def test_events_novel_documents_and_decisions_are_tables_too() -> None:
+    pytest.importorskip("polars")
+    tracker = TopicTracker(2, slices="year")
+    tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001).learn(["sea"], 2002)
+    tracker.forbid("harbour")
+    tracker.learn(["sea"], 2003)
+    tracker.name(0, "pets")
+    for rows in (tracker.events(), tracker.novel(), tracker.decisions()):
+        assert rows.to_pandas().shape == rows.to_polars().shape == (len(rows), len(rows[0]))
+    assert tracker.decisions().to_polars()["kind"].to_list() == ["forbid", "name"]
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
