@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -92,7 +93,11 @@ def check_topic_id(topic: Any, where: str) -> None:
     InputError
         If ``topic`` is no whole number from 0 on; True, False and 0.0 are none.
     """
-    if isinstance(topic, bool) or not hasattr(topic, "__index__") or topic < 0:
+    try:
+        number = -1 if isinstance(topic, bool) else operator.index(topic)
+    except TypeError:
+        number = -1
+    if number < 0:
         raise InputError(f"{where}: expected the id of a topic, a whole number from 0 on, got {topic!r}")
 
 
