@@ -442,6 +442,8 @@ class TopicTracker(Labelling, Answers, Decisions):
     ) -> TopicTracker:
         """Forget everything, `learn` documents and `finish`: what scikit-learn's tools call.
 
+        After an error, or Ctrl-C, nothing is forgotten.
+
         Parameters
         ----------
         documents : sequence of str, or a table
@@ -470,8 +472,13 @@ class TopicTracker(Labelling, Answers, Decisions):
                 raise InputError(
                     "times: expected one per text, or one for all, got none; slices of a number of documents need none"
                 )
-        self._begin(MemoryStore())
-        self.learn(documents, times, ids, **columns).finish()
+        before = self.__dict__.copy()
+        try:
+            self._begin(MemoryStore())
+            self.learn(documents, times, ids, **columns).finish()
+        except BaseException:
+            self.__dict__.update(before)
+            raise
         return self
 
     def learn_many(self, documents: Any) -> TopicTracker:

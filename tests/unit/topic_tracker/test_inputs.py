@@ -759,6 +759,10 @@ def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
     assert {row["slice"] for row in table.topics()} == {"2001"}
     with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
         TopicTracker().predict(texts)
+    known_before = known(table)
+    with pytest.raises(InputError, match=r"times\[1\]: expected a datetime"):
+        table.fit(texts[:2], times=cast(Any, [2003, None]))
+    assert known(table) == known_before
 
 
 @pytest.mark.thorough
