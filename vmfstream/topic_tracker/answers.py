@@ -180,7 +180,8 @@ class Answers(TrackerParts):
         Raises
         ------
         InputError
-            If the tracker was not made with ``documents=True``, or saved by a version that kept none.
+            If the tracker was not made with ``documents=True``, nor the run that it reads with ``--documents all``, or
+            it was saved by a version that kept none.
 
         Examples
         --------
@@ -190,8 +191,9 @@ class Answers(TrackerParts):
         >>> columns["id"][-1], columns["slice"][-1], columns["story"][[1, -1]].tolist()
         ('new', '2002', [1, 1])
         """
-        if self._run.documents != "all":
-            raise InputError("this tracker keeps no documents; make one with documents=True")
+        if (kept := self._run.documents) != "all":
+            what = "no documents" if kept == "none" else f"of its documents the newest {kept} of a topic and slice only"
+            raise InputError(f"this tracker keeps {what}; make one with documents=True, or a run with --documents all")
         return Columns(columns_of_documents(self._commits, stories=self._run.smoothed_stories))
 
     def novel(self) -> RowList:

@@ -510,7 +510,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         """Read a tracker that `save` wrote, which goes on as if it had never stopped, or what a command wrote.
 
         The run of a command can be asked everything, and is continued by that command: it learns nothing here. Its
-        documents are there if it keeps all of them. A run file of an older format is brought up to date first.
+        documents are there if it keeps all of them (``--documents all``). Names that are given here stay here: for the
+        run they are given by ``vmfstream topic``. A run file of an older format is brought up to date first.
 
         Parameters
         ----------

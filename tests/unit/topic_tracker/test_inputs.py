@@ -597,6 +597,16 @@ def rounded(value: Any) -> Any:
     return f"{value:.4g}" if isinstance(value, float) else value
 
 
+@pytest.mark.parametrize(
+    ("kept", "says"), [("none", "no documents"), ("2", "of its documents the newest 2 of a topic")]
+)
+def test_a_run_that_does_not_keep_all_documents_says_how(kept: str, says: str, tmp_path: Path) -> None:
+    settings = RunSettings(topics=3, documents=kept)
+    follow(MemorySource(ROWS), FieldCodec(), RunFile(tmp_path / "run.duckdb"), settings)
+    with pytest.raises(InputError, match=f"keeps {says}.* or a run with --documents all"):
+        TopicTracker.load(tmp_path / "run.duckdb").documents()
+
+
 def test_a_tracker_reads_what_a_command_wrote(tmp_path: Path) -> None:
     rows = [*ROWS[:150], {"time": "soon", "text": "no time"}, {"time": 2001, "text": "late ship harbour"}, *ROWS[150:]]
     settings = RunSettings(topics=3, documents="all", window=40, epoch_documents=50)
