@@ -170,7 +170,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
         Parameters
         ----------
-        X : list of arrays, array-like or sparse
+        X : list or column of arrays, array-like or sparse
         y : ignored
         offsets : (N + 1,) integers that never fall, from 0 to the number of rows
         counts : array-like or sparse, shape (N, V), finite and at least 0

@@ -15,10 +15,13 @@ from vmfstream.directional.checks import check_sparse
 def gathered(X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Any, csr_array]:
     """Return all vectors in one matrix (V, D), and how often each document holds each of them, (N, V).
 
-    ``X`` is either a list of N documents, each an array (n_i, D), or one matrix of vectors. Of the matrix, document i
-    has the rows ``offsets[i]`` to ``offsets[i + 1]`` (N + 1,), or ``counts[i, v]`` times row v; with neither, every row
-    is a document. Raises ValueError if more than one form is given, or offsets or counts do not fit the rows.
+    ``X`` is either a list or column of N documents, each an array (n_i, D), or one matrix of vectors. Of the
+    matrix, document i has the rows ``offsets[i]`` to ``offsets[i + 1]`` (N + 1,), or ``counts[i, v]`` times row v; with
+    neither, every row is a document. Raises ValueError if more than one form is given, or offsets or counts do not fit
+    the rows.
     """
+    if getattr(X, "ndim", 0) == 1:  # a column, such as a Series
+        X = list(X)
     ragged = _is_ragged(X)
     if not (ragged or hasattr(X, "shape")):
         X = np.asarray(X)

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -76,6 +77,8 @@ def test_all_forms_of_documents_are_the_same() -> None:
     counts = csr_array((np.ones(len(rows)), np.arange(len(rows)), offsets), shape=(len(given), len(rows)))
     forms: list[tuple[Any, dict[str, Any]]] = [
         (tuple(given), {}),
+        (pd.Series(given), {}),
+        (pd.Series(given).to_numpy(), {}),
         (rows, {"offsets": offsets}),
         (csr_array(rows), {"offsets": offsets.tolist()}),
         (rows, {"counts": counts}),
