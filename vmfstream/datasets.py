@@ -71,6 +71,10 @@ RARE = 0.0003
 _WORD = r"(?u)\b[a-z][a-z]+\b"
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
     """Documents as unit rows with their classes.

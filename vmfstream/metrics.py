@@ -81,6 +81,10 @@ Mapping: TypeAlias = Literal["majority", "hungarian"]
 """How clusters are given the names of classes: each its largest class, or one to one with most documents agreeing."""
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Cohesion(NamedTuple):
     """Cosines inside clusters (higher is better) and between clusters (lower is better); NaN between fewer than two.
 

@@ -37,6 +37,8 @@ from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading
 from vmfstream.topic_tracker.tracker import TopicTracker
 
+__all__ = ["compare", "globe", "health", "lineage", "neighbours", "river", "search", "tree", "words"]
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
@@ -51,6 +53,10 @@ _ASKED = ("meta", "slices", "topics", "word_codes", "has_smoothed")
 
 _POSSIBLE = {"reading": get_args(Reading), "form": get_args(Form), "measure": (*get_args(SizeMeasure), None)}
 """Values of arguments that are names."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def _checked(draw: Callable[P, Figure]) -> Callable[P, Figure]:

@@ -21,6 +21,14 @@ def test_public_names_are_there() -> None:
     assert dir(vmfstream) == sorted(vmfstream.__all__)
 
 
+@pytest.mark.parametrize("name", ["datasets", "metrics", "plot"])
+def test_completion_offers_what_is_public(name: str) -> None:
+    module = getattr(vmfstream, name)
+    assert dir(module) == sorted(module.__all__)
+    for public in dir(module):
+        getattr(module, public)
+
+
 def test_unknown_names_say_so() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         vmfstream.nothing  # noqa: B018
