@@ -218,6 +218,6 @@ def observed(
     rows = unit_documents(x, None)
     if rows.ndim != 2:
         raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
-    if rows.shape[1] < 2:
-        raise ValueError(f"x: expected rows of at least 2 numbers, got the shape {rows.shape}")
+    if rows.shape[1] < 2 or not rows.shape[0]:
+        raise ValueError(f"x: expected at least one row, of at least 2 numbers, got the shape {rows.shape}")
     return rows, checked_weights(weights, rows.shape[0])

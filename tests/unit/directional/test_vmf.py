@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.sparse import csr_array
 
-from vmfstream import VMFMixture, VonMisesFisher
+from vmfstream import (
+    AngularCentralGaussian,
+    FisherBingham,
+    SphericalCauchy,
+    VMFMixture,
+    VonMisesFisher,
+    Watson,
+)
 from vmfstream.directional import vmf
 from vmfstream.directional.bessel import inv_bessel_ratio, kappa_bounds, log_c_uniform, vmf_terms
 from vmfstream.directional.inverses import INVERSES
@@ -267,7 +274,10 @@ def test_is_frozen() -> None:
         (lambda: VonMisesFisher(pole(3), 1.0).rvs(-1, np.random.default_rng()), "size: expected the number of vectors"),
         (lambda: VonMisesFisher.fit(np.eye(3), "best"), "estimator: expected one of mle, marginal.* got 'best'"),  # type: ignore[arg-type]
         (lambda: VonMisesFisher.fit(pole(3)), r"x: expected one unit vector a row, got the shape \(3,\)"),
-        (lambda: VonMisesFisher.fit([[1.0], [1.0]]), r"x: expected rows of at least 2 numbers, got the shape \(2, 1\)"),
+        (
+            lambda: VonMisesFisher.fit([[1.0], [1.0]]),
+            r"x: expected at least one row, .*, got the shape \(2, 1\)",
+        ),
         (lambda: VonMisesFisher.fit([pole(3)], weights=["a"]), r"weights: expected an array of numbers, got \['a'\]"),
         (lambda: VonMisesFisher.fit(np.array([pole(3), -pole(3)])), "x: the vectors cancel"),
         (lambda: VonMisesFisher.fit(np.eye(3), weights=[1.0]), r"weights: expected one weight for each of 3 vectors"),
@@ -337,3 +347,10 @@ def test_shapes_of_vectors_and_draws_are_those_asked_for() -> None:
         one.rvs((3, -1))
     with pytest.raises(ValueError, match="x: expected unit vectors in rows"):
         one.logpdf(np.ones((2, 3, 5)))
+
+
+@pytest.mark.parametrize("kind", [VonMisesFisher, Watson, SphericalCauchy, AngularCentralGaussian, FisherBingham])
+def test_no_vectors_are_called_that(kind: Any) -> None:
+    """The message was about ``weights``, which were not given."""
+    with pytest.raises(ValueError, match=r"x: expected at least one row, .*, got the shape \(0, 3\)"):
+        kind.fit(np.zeros((0, 3)))
