@@ -42,6 +42,22 @@ def test_a_topic_is_asked_for_once_as_long_as_it_is_the_same() -> None:
     assert namer.take() == []
 
 
+def test_its_thread_ends_when_there_is_nothing_to_ask() -> None:
+    """Each tracker with a namer kept one for ever."""
+    workers: list[threading.Thread] = []
+
+    def name(one: Any) -> str:
+        workers.extend(one for one in threading.enumerate() if one.name == "vmfstream-namer" and one not in workers)
+        return "oil"
+
+    namer = asked(name, "a", "b")
+    assert namer.take() == [(0, 0, "oil"), (1, 0, "oil")]
+    assert workers
+    for worker in workers:
+        worker.join(60)
+        assert not worker.is_alive()
+
+
 def test_nobody_waits_for_it() -> None:
     hold, began = threading.Event(), threading.Event()
 

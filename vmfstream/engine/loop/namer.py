@@ -67,7 +67,7 @@ class _Waiting:
 
 
 class BackgroundNamer:
-    """Asks a namer in a thread.
+    """Asks a namer in a thread, which ends when there is nothing to ask.
 
     Parameters
     ----------
@@ -108,7 +108,6 @@ class BackgroundNamer:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="vmfstream-namer", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
 
     def take(self) -> list[Given]:
         """Return the names that were given since the last call."""
@@ -124,7 +123,9 @@ class BackgroundNamer:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._waiting))
+                if not self._waiting:
+                    self._thread = None  # the next question begins another one
+                    return
                 topic = next(iter(self._waiting))
                 key, waiting = self._waiting.pop(topic)
                 self._busy = True
