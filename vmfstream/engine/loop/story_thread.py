@@ -27,11 +27,9 @@ Told = Callable[[NDArray[np.int64]], None]
 class StoryThread:
     """The stories of a run, which learn in a thread while it goes on: entered then, else at once.
 
-    Where no thread is to be had, as while the interpreter ends, they learn in that of the run.
-
-    Stories depend on no topic, so nothing of a result depends on which of the two is ahead. Batches are learnt in the
-    order in which they are given, each as soon as its words are counted if `arrived` tells of them. An error of the
-    thread is raised by `settled`.
+    They learn at once too where no thread is to be had, as while the interpreter ends. Stories depend on no topic, so
+    nothing of a result depends on which of the two is ahead. Batches are learnt in the order in which they are given,
+    each as soon as its words are counted if `arrived` tells of them. An error of the thread is raised by `settled`.
 
     Parameters
     ----------
@@ -52,8 +50,8 @@ class StoryThread:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
-            self._arrived.clear()
-            self._learning.clear()  # of an epoch that an error ended; one that was committed has them
+        self._arrived.clear()  # of an epoch that an error ended; one that was committed has its stories
+        self._learning.clear()
 
     def arrived(self, counts: Counts, times: NDArray[np.int64], vectors: NDArray[np.float32] | None = None) -> None:
         """Let the thread give documents their stories, whose topics `learn` tells later.
