@@ -166,13 +166,19 @@ def test_a_run_whose_terminal_is_closed_ends_in_order(good: Path, tmp_path: Path
     run_file = tmp_path / "run.duckdb"
     command = [sys.executable, "-m", "vmfstream", "run", "-", "--slices", "year", "-k", "3", "--out", str(run_file)]
     ours, terminal = os.openpty()
+
+    def attach() -> None:
+        """Make it the terminal of the run, whose end is told even if the tests run under nohup."""
+        fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     with subprocess.Popen(
         [*command, "--linger", "0.2"],
         stdin=subprocess.PIPE,
         stdout=terminal,
         stderr=terminal,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),
+        preexec_fn=attach,
     ) as child:
         assert child.stdin is not None
         os.close(terminal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -40,6 +41,15 @@ def test_too_little_memory_is_one_sentence(capsys: pytest.CaptureFixture[str], m
     assert capsys.readouterr().err.startswith(said)
 
 
+@pytest.fixture
+def terminal() -> Iterator[None]:
+    """Let the end of the terminal be told, also if the tests run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize(
     ("first", "others", "code"),
     [
@@ -57,3 +67,11 @@ def test_only_ctrl_c_interrupts_a_clean_end(first: int, others: list[int], code:
             assert stop.code == code
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_under_nohup_the_end_of_the_terminal_is_none() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with stopping() as stop:
+        signal.raise_signal(signal.SIGHUP)
+        assert not stop()
