@@ -4,8 +4,9 @@ Streams: the news titles of MStream in bursts (``news_t``) and without (``news``
 crises (``crisislex``; those that have nothing to do with a crisis are learnt, but not scored) and the same without
 words that begin with # (``crisislex_hard``); the stories of Reuters-21578 that have a single topic (``reuters``). Only
 if asked for, and not tuned on: 9,000 front pages of the New York Times from the middle of the set with their subtopics
-(``nyt``; looked at once before the defaults were chosen); planted stories that come and go, in documents of very
-different lengths whose median is in the name (``planted_8`` to ``planted_200``).
+(``nyt``; looked at once before the defaults were chosen); speeches of the UN General Debates with their countries, of
+sessions 1 to 24, 25 to 49 and 50 to 72 (``speeches_1`` and so on); planted stories that come and go, in documents of
+very different lengths whose median is in the name (``planted_8`` to ``planted_200``).
 
 Documents come one after the other; rows are tf-idf weights under the document frequencies so far.
 
@@ -33,7 +34,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ from vmfstream.estimators.stories import StoryMixture
 from vmfstream.folders import need_data
 from vmfstream.replay.papers.streams import STREAMS, LabelledStream, fit_stories, label_scores, read_stream, single_pass
 from vmfstream.stories.weights import RunningTfidf
+from vmfstream.text.filters import stop_words_of
 from vmfstream.text.tokeniser import Tokeniser
 from vmfstream.text.word_table import WordTable
 
@@ -63,21 +64,28 @@ PLANTED = {
 """Planted streams: median and spread of the lengths, share of a story's own words, number of these, the exponent of
 the law of all other words, seed."""
 
-HELD_OUT = ("nyt", *PLANTED)
+SPEECHES = {"speeches_1": (1, 24), "speeches_25": (25, 49), "speeches_50": (50, 72)}
+"""First and last session."""
+
+HELD_OUT = ("nyt", *SPEECHES, *PLANTED)
 
 
-def held_out(name: str) -> LabelledStream:
-    """Read front pages, or plant stories: streams that no default was chosen on."""
+def held_out(name: str, stop_words: str | None = None) -> LabelledStream:
+    """Read front pages or speeches, or plant stories: streams that hardly any default was chosen on."""
     if name in PLANTED:
         return planted_stories(*PLANTED[name])
     import duckdb
 
-    selected: Any = duckdb.sql(
-        f"SELECT text, subtopic_code FROM '{need_data('nyt_frontpage_1996_2006/docs.parquet')}' "
-        "WHERE subtopic_code IS NOT NULL ORDER BY date_approx, id LIMIT 9000 OFFSET 18000"
-    )
-    rows = selected.fetchall()
-    counts = Tokeniser().count([row[0] for row in rows], table := WordTable(1 << 20))
+    if name in SPEECHES:
+        path, wanted = need_data("un_general_debates/docs.parquet"), "text, country"
+        chosen = "session BETWEEN {} AND {} ORDER BY timestamp, id".format(*SPEECHES[name])
+    else:
+        path, wanted = need_data("nyt_frontpage_1996_2006/docs.parquet"), "text, subtopic_code"
+        chosen = "subtopic_code IS NOT NULL ORDER BY date_approx, id LIMIT 9000 OFFSET 18000"
+    rows = duckdb.execute(f"SELECT {wanted} FROM '{path}' WHERE {chosen}").fetchall()
+    tokeniser, table = Tokeniser(), WordTable(1 << 20)
+    tokeniser.runs(list(stop_words_of(stop_words)), table)  # the first words of the table are left out
+    counts = tokeniser.count([row[0] for row in rows], table, len(table))
     shape = (len(rows), len(table))
     x = RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
     return LabelledStream(x, np.unique([row[1] for row in rows], return_inverse=True)[1], np.ones(len(rows), bool))
@@ -191,7 +199,8 @@ def main() -> None:
         for order in asked.orders:
             if order and name != "news":
                 continue  # its order is its time
-            stream = held_out(name) if name in HELD_OUT else read_stream(name, order, asked.stop_words)
+            words = asked.stop_words
+            stream = held_out(name, words) if name in HELD_OUT else read_stream(name, order, words)
             for method, run in (("StoryMixture", lambda s: fit_stories(s, **parameters)), ("single pass", single_pass)):
                 began = time.process_time()
                 found, how = run(stream)
