@@ -151,8 +151,9 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         slices, names, given, pairs = rows.slices(), rows.names(), given_names(rows), word_pairs(rows)
         readings: list[Reading] = ["filtered", "smoothed"] if reading == "smoothed" else ["filtered"]
         frames = [(rows.topics(one), rows.word_codes(one)) for one in readings]
+        length = rows.meta().get("slices", "")
     per = slices_per_date(rows)
-    index, labels, n, warm_up = _calendar(slices, rows.meta().get("slices", ""), per)
+    index, labels, n, warm_up = _calendar(slices, length, per)
     late = np.isin(index, frames[1][0].slice) if len(frames) > 1 else np.zeros(index.size, np.bool_)
     parts = [(*frame, used) for frame, used in zip(frames, (~late, late), strict=False)]
 
