@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,11 +102,6 @@ def read_stream(name: str, order: int = 0, stop_words: str | None = None) -> Lab
     """
     import duckdb
 
-    from vmfstream.stories.weights import RunningTfidf
-    from vmfstream.text.filters import stop_words_of
-    from vmfstream.text.tokeniser import Tokeniser
-    from vmfstream.text.word_table import WordTable
-
     origin = STREAMS[name]
     selected: Any = duckdb.sql(
         f"SELECT {origin.text}, label, {origin.scored} FROM '{need_data(origin.file)}' "
@@ -116,13 +111,22 @@ def read_stream(name: str, order: int = 0, stop_words: str | None = None) -> Lab
     if order:
         rows = [rows[i] for i in np.random.default_rng(order).permutation(len(rows))]
     texts = [row[0] if origin.hashtags else re.sub(r"#\S+", " ", row[0]) for row in rows]
+    y = np.unique([row[1] for row in rows], return_inverse=True)[1]
+    return LabelledStream(rows_of(texts, stop_words), y, np.array([bool(row[2]) for row in rows]))
+
+
+def rows_of(texts: Sequence[str], stop_words: str | None = None) -> csr_array:
+    """Return tf-idf rows of texts under the document frequencies so far, without ``stop_words``, named as in a run."""
+    from vmfstream.stories.weights import RunningTfidf
+    from vmfstream.text.filters import stop_words_of
+    from vmfstream.text.tokeniser import Tokeniser
+    from vmfstream.text.word_table import WordTable
+
     tokeniser, table = Tokeniser(), WordTable(1 << 20)
     tokeniser.runs(list(stop_words_of(stop_words)), table)  # the first words of the table are left out
     counts = tokeniser.count(texts, table, len(table))
     shape = (len(texts), len(table))
-    x = RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
-    y = np.unique([row[1] for row in rows], return_inverse=True)[1]
-    return LabelledStream(x, y, np.array([bool(row[2]) for row in rows]))
+    return RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
 
 
 def fit_stories(stream: LabelledStream, **parameters: Any) -> tuple[LabelArray, dict[str, Any]]:

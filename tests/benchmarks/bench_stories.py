@@ -44,11 +44,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.stories import StoryMixture
 from vmfstream.folders import need_data
-from vmfstream.replay.papers.streams import STREAMS, LabelledStream, fit_stories, label_scores, read_stream, single_pass
+from vmfstream.replay.papers.streams import (
+    STREAMS,
+    LabelledStream,
+    fit_stories,
+    label_scores,
+    read_stream,
+    rows_of,
+    single_pass,
+)
 from vmfstream.stories.weights import RunningTfidf
-from vmfstream.text.filters import stop_words_of
-from vmfstream.text.tokeniser import Tokeniser
-from vmfstream.text.word_table import WordTable
 
 Labels = NDArray[np.int64]
 LIVING = (100, 1_000, 10_000, 100_000)
@@ -83,11 +88,7 @@ def held_out(name: str, stop_words: str | None = None) -> LabelledStream:
         path, wanted = need_data("nyt_frontpage_1996_2006/docs.parquet"), "text, subtopic_code"
         chosen = "subtopic_code IS NOT NULL ORDER BY date_approx, id LIMIT 9000 OFFSET 18000"
     rows = duckdb.execute(f"SELECT {wanted} FROM '{path}' WHERE {chosen}").fetchall()
-    tokeniser, table = Tokeniser(), WordTable(1 << 20)
-    tokeniser.runs(list(stop_words_of(stop_words)), table)  # the first words of the table are left out
-    counts = tokeniser.count([row[0] for row in rows], table, len(table))
-    shape = (len(rows), len(table))
-    x = RunningTfidf().weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
+    x = rows_of([row[0] for row in rows], stop_words)
     return LabelledStream(x, np.unique([row[1] for row in rows], return_inverse=True)[1], np.ones(len(rows), bool))
 
 
