@@ -120,7 +120,7 @@ def writing_text(target: Path) -> Iterator[TextIO]:
     place = Path(os.path.realpath(target))
     whole = (place.is_file() or not place.exists()) and os.access(place.parent, os.W_OK)
     try:
-        written = _draft_of(place) if whole else nullcontext(place)
+        written = _draft_of(target) if whole else nullcontext(target)
         with written as draft, draft.open("w", encoding="utf-8", newline="") as file:
             yield file
             file.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +199,7 @@ def _dead(
     part, offset = ([row[column] for _, rows in epochs for row in rows] for column in (0, 1))
     up_to = iter(read_up_to(np.array(part, np.object_), np.array(offset, np.int64)).tolist())
     for epoch, rows in epochs:
-        last = {row[0]: at for row, at in zip(rows, up_to)}  # noqa: B905
+        last = {row[0]: at for row, at in zip(rows, islice(up_to, len(rows)), strict=True)}
         yield epoch, _dead_of_epoch(source, options, topic, epoch, rows, last)
 
 

@@ -479,7 +479,7 @@ class SequentialMixture:
             sparse.eliminate_zeros()
         values = np.require(sparse.data, requirements="W")  # read-only arrays would be compiled for anew
         parts = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values
-        return RowArrays(*shortened(*parts, columns if self._fixed else 0), since, beside)
+        return RowArrays(*shortened(*parts, self._constants.columns), since, beside)
 
     def _retired(self, retired: RetiredArrays) -> Retired:
         number, origin = int(retired.number[0]), self._memory.clock[1]
