@@ -19,5 +19,5 @@ POSTS = Corpus(
     columns=ColumnExpressions(id="id", time="timestamp", text="text", label="CASE WHEN related THEN label END"),
     documents=27_932,
     slices="week",
-    stop_words=word_list("amp co http https rt user via"),
+    stop_words=("rt",),
 )

@@ -2,6 +2,8 @@
 
 What a word is:
 
+- Web addresses are no words: what begins with a scheme such as ``https://``, or with ``www.``, is left out up to a
+  blank, a quote, a bracket, or a character that takes three bytes or more in UTF-8, such as a Chinese one.
 - Texts are lower-cased (:meth:`str.lower`, but İ becomes i without a second dot); texts that are not ASCII are brought
   to the composed form NFC and lose their soft hyphens.
 - A word is a longest run of letters, numbers and combining marks (Unicode categories L, N, M and the two zero-width
@@ -17,6 +19,7 @@ What a word is:
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
@@ -46,6 +49,8 @@ _UNSPACED = (
     (0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
     (0xFF66, 0xFF9F), (0x1AFF0, 0x1B16F), (0x20000, 0x3347F),
 )  # fmt: skip
+_ADDRESS = re.compile(rb"[^\x00- \"'<>()\[\]{}|\\^`\x7f\xc2\xe0-\xff]*")
+_SCHEME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+")
 # beyond lie only unassigned planes, tags, variation selectors and private use
 _CODE_POINTS = 0x33480
 
@@ -87,8 +92,8 @@ class Tokeniser:
 
     Examples
     --------
-    >>> Tokeniser().tokens("Don't panic: Peter's U-boat, 1943; l'été à 東京都")
-    ['panic', 'peter', 'boat', 'été', '東京', '京都']
+    >>> Tokeniser().tokens("Don't panic: Peter's U-boat, 1943; l'été à 東京都, see https://example.org/panic")
+    ['panic', 'peter', 'boat', 'été', '東京', '京都', 'see']
     """
 
     def __init__(self, min_length: int = 2, max_length: int = 40, keep_numbers: bool = False) -> None:
@@ -187,7 +192,23 @@ def _bytes(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         raise
     bounds = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)) + 1)
     parts.append(b" " * BLOCK)
-    return np.frombuffer(bytearray(b"\n").join(parts), dtype=np.uint8), bounds
+    pool = bytearray(b"\n").join(parts)
+    _blank_addresses(pool)
+    return np.frombuffer(pool, dtype=np.uint8), bounds
+
+
+def _blank_addresses(pool: bytearray) -> None:
+    """Put blanks in place of the web addresses of texts, of which each ends with a line break; see the module."""
+    for sign in (b"://", b"www."):
+        at = pool.find(sign)
+        while at >= 0:
+            begin, end = at, at + len(sign)
+            while pool[begin - 1] in _SCHEME:
+                begin -= 1
+            if begin < at if sign == b"://" else begin == at and pool[end] in _SCHEME:
+                end = _ADDRESS.match(pool, end).end()  # type: ignore[union-attr]
+                pool[begin:end] = b" " * (end - begin)
+            at = pool.find(sign, end)
 
 
 def _composed(text: str) -> str:

@@ -7,6 +7,9 @@ import re
 import unicodedata
 from collections import Counter
 
+_IN_ADDRESS = r"[^\x00- \"'<>()\[\]{}|\\^`\x7f-\xbf\u0800-\U0010ffff]*"
+_SCHEME = re.compile(rf"[a-zA-Z0-9+]+://{_IN_ADDRESS}")
+_WWW = re.compile(rf"(?<![a-zA-Z0-9+])www\.(?=[a-zA-Z0-9+]){_IN_ADDRESS}")
 _RUN = re.compile(r"[LN][LNM]*(?:'[LN][LNM]*)*|H+")
 _ENDINGS = {"s", "t", "d", "m", "ll", "re", "ve"}
 _UNSPACED = ("CJK UNIFIED", "CJK COMPATIBILITY", "HIRAGANA", "KATAKANA", "HENTAIGANA", "HALFWIDTH KATAKANA", "HANGZHOU")
@@ -14,9 +17,10 @@ _UNSPACED_SIGNS = "々〆〇〱〲〳〴〵〻〼\u30fc\uff70"
 
 
 def tokens(text: str, min_length: int = 2, max_length: int = 40, keep_numbers: bool = False) -> list[str]:
-    text = text.lower()
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text.replace("\xad", "").replace("i\u0307", "i"))
+        text = unicodedata.normalize("NFC", text.replace("\xad", "").lower().replace("i\u0307", "i"))
+        text = text.encode("utf-8", "replace").decode()
+    text = _WWW.sub(" ", _SCHEME.sub(" ", text)).lower()
     found = []
     for run in _RUN.finditer("".join(map(_kind, text))):
         word = text[run.start() : run.end()]

@@ -54,6 +54,37 @@ def test_tokens_of_any_ascii_text_of_several_blocks(text: str) -> None:
     assert Tokeniser(1, 4, True).tokens(text) == oracles.tokens(text, 1, 4, True)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("see https://t.co/AbC12x now", ["see", "now"]),
+        ("HTTPS://EXAMPLE.ORG/a?q=word#part, more", ["more"]),
+        ("(www.example.org/news) [words](ftp://a.b/c) kept", ["words", "kept"]),
+        ("<a href='https://a.b/c'>linked</a>", ["href", "linked"]),
+        ('{"url":"https://a.b/c","text":"words"}', ["url", "text", "words"]),
+        ("https://de.example.org/wiki/Köln Straße", ["straße"]),
+        ("https://a.b/c谢谢大家 “https://a.b/c”more", ["谢谢", "谢大", "大家", "more"]),
+        ("awww. cute... and www. or www alone", ["awww", "cute", "and", "www", "or", "www", "alone"]),
+        ("see...https://a.b/c, both sides://", ["see", "both"]),
+        (":// nothing", ["nothing"]),
+    ],
+)
+def test_web_addresses_are_no_words(text: str, words: list[str]) -> None:
+    assert Tokeniser().tokens(text) == words == oracles.tokens(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["://", "www.", "http", "a", "é", "c\u0327", "中", "Ж", "\ud800", *" .,'\"()?/+-\xad"]),
+        max_size=20,
+    )
+)
+@settings(max_examples=400, deadline=None)
+def test_tokens_of_any_web_addresses(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert Tokeniser(1).tokens(text) == oracles.tokens(text, 1)
+
+
 @pytest.mark.parametrize("before", range(56, 68))
 def test_words_across_the_bounds_of_blocks(before: int) -> None:
     text = "." * before + "Boundary12 aren't 123456789 12345678a " + "." * 40 + "x's"
