@@ -31,10 +31,12 @@ def write_saved(store: MemoryStore, path: Path) -> None:
     Raises
     ------
     InputError
-        If there is a file already, or the path cannot be written.
+        If there is a file already, the path cannot be written, or decisions wait before the first document.
     """
     if path.exists():
         raise InputError(f"{path} exists already; a tracker is saved into a new file")
+    if store.pending() and store.resume() is None:
+        raise InputError("a tracker with decisions is saved once it has learnt a document; call learn() first")
     part = path.with_name(path.name + ".part")
     try:
         remove(part)

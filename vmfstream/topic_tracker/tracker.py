@@ -499,7 +499,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         Raises
         ------
         InputError
-            If there is a file already, or the path cannot be written.
+            If there is a file already, the path cannot be written, or decisions wait and nothing was learnt yet.
         """
         self._take_names()
         with self._lock:

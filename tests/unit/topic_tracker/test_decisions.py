@@ -111,6 +111,16 @@ def test_decisions_stay_with_a_tracker(tmp_path: Path, way: str) -> None:
     assert gone not in again.topic_ids
 
 
+def test_decisions_before_the_first_document_are_not_lost_by_saving(tmp_path: Path) -> None:
+    tracker = TopicTracker(topics=2)
+    tracker.forbid("ship")
+    with pytest.raises(InputError, match="a tracker with decisions is saved once it has learnt a document"):
+        tracker.save(tmp_path / "t.duckdb")
+    assert not list(tmp_path.iterdir())
+    tracker.learn(TEXTS, 2001).save(tmp_path / "t.duckdb")
+    assert [row["text"] for row in TopicTracker.load(tmp_path / "t.duckdb").decisions()] == ["ship"]
+
+
 def test_wrong_decisions_are_told_at_once() -> None:
     with pytest.raises(InputError, match="there is no topic 0; topics: none yet"):
         TopicTracker().name(0, "x")
