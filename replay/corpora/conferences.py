@@ -18,5 +18,5 @@ ABSTRACTS = Corpus(
     file="ml_conf_abstracts_1995_2025/docs.parquet",
     columns=ColumnExpressions(id="id", time="timestamp", title="title", text="title || '. ' || text", label="label"),
     documents=36_555,
-    stop_words=(*PAPER_WORDS, "code", "available", "github", "https", "com"),
+    stop_words=(*PAPER_WORDS, "code", "available", "github", "com"),
 )
