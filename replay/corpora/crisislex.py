@@ -5,7 +5,7 @@ Licence: MIT for the collection; the texts belong to their authors. For research
 
 from __future__ import annotations
 
-from vmfstream.replay.corpus import ColumnExpressions, Corpus, word_list
+from vmfstream.replay.corpus import ColumnExpressions, Corpus
 
 __all__ = ["POSTS"]
 
