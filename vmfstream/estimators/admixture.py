@@ -193,7 +193,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         """Learn documents and forget them; the first ones are fitted as a whole.
 
         Arguments and errors as in `fit`; a ValueError is also raised if vectors have another dimension than those
-        before.
+        before. A call that ends with an error, or by Ctrl-C, has learnt nothing.
         """
         vectors, bags = gathered(X, offsets, counts)
         if not hasattr(self, "_stream"):
@@ -201,13 +201,16 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             return self
         self._check_parameters()
         rows, bags, empty = self._bags(vectors, bags)
-        self._report_empty(empty)
-        visits = []
-        for batch in batches(rows, bags, self.batch_size):
-            self._stream, found = learned(self._stream, *batch, learn_alpha=self.learn_alpha, sweeps=self.document_iter)
-            visits.append(found)
-        self._keep(np.concatenate([found.phi for found in visits]), bags)
-        self.lower_bound_ = float(sum(found.bound.sum() for found in visits)) / self._documents()
+        with self._kept_after_errors():
+            visits = []
+            for batch in batches(rows, bags, self.batch_size):
+                self._stream, found = learned(
+                    self._stream, *batch, learn_alpha=self.learn_alpha, sweeps=self.document_iter
+                )
+                visits.append(found)
+            self._report_empty(empty)
+            self._keep(np.concatenate([found.phi for found in visits]), bags)
+            self.lower_bound_ = float(sum(found.bound.sum() for found in visits)) / self._documents()
         return self
 
     def fit_transform(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -157,6 +158,8 @@ class MultilevelClustering(SphereEstimator):
     def fit(self, contents: Any, contexts: Any = None, y: object = None) -> MultilevelClustering:
         """Draw from the posterior given the contents of J groups and their contexts.
 
+        After an error, or Ctrl-C, the earlier fit is still there.
+
         Parameters
         ----------
         contents : counts (J, V), or a sequence of J arrays (N_j, D); every group holds something
@@ -179,28 +182,32 @@ class MultilevelClustering(SphereEstimator):
         if self.tempers is not None:
             warnings.warn("tempers is deprecated, use temperatures (1 / temper)", DeprecationWarning, stacklevel=2)
         powers = powers_of(contexts, self.temperatures, self.tempers)
-        self._named = Named(contexts, groups, self.kernels, powers, self.item_prior)
-        self.context_names_ = self._named.names
-        best = -np.inf
-        for _ in range(self.n_init):
-            z = np.arange(groups) if self.start_clusters is None else _start(rows, self.start_clusters, rng)
-            content = given
-            if self.start_topics:
-                content = given._replace(l=rng.integers(0, self.start_topics, len(given.l)))
-            chain = Chain(content, self._named.contexts, z, rng, laws=laws)
-            chain.settle(self.settle)
-            draws, trace = fit(chain, draws=self.draws, burn_in=self.burn_in, thin=self.thin)
-            height = float(np.mean([draw.log_joint for draw in draws]))
-            if height > best:
-                best, self._chain, self.draws_, self.trace_ = height, chain, draws, trace
-        return self._summarise()
+        with self._kept_after_errors():
+            self._named = Named(contexts, groups, self.kernels, powers, self.item_prior)
+            self.context_names_ = self._named.names
+            best = -np.inf
+            for _ in range(self.n_init):
+                z = np.arange(groups) if self.start_clusters is None else _start(rows, self.start_clusters, rng)
+                content = given
+                if self.start_topics:
+                    content = given._replace(l=rng.integers(0, self.start_topics, len(given.l)))
+                chain = Chain(content, self._named.contexts, z, rng, laws=laws)
+                chain.settle(self.settle)
+                draws, trace = fit(chain, draws=self.draws, burn_in=self.burn_in, thin=self.thin)
+                height = float(np.mean([draw.log_joint for draw in draws]))
+                if height > best:
+                    best, self._chain, self.draws_, self.trace_ = height, chain, draws, trace
+            return self._summarise()
 
     def resume(self, draws: int = 10) -> MultilevelClustering:
-        """Let the chain go on from where it stands and keep ``draws`` more states."""
+        """Let the chain go on from where it stands and keep ``draws`` more states, none after an error or Ctrl-C."""
         check_is_fitted(self)
-        more, trace = fit(self._chain, draws=draws, burn_in=0, thin=self.thin)
-        self.draws_, self.trace_ = [*self.draws_, *more], np.concatenate([self.trace_, trace])
-        return self._summarise()
+        chain = deepcopy(self._chain)
+        more, trace = fit(chain, draws=draws, burn_in=0, thin=self.thin)
+        with self._kept_after_errors():
+            self._chain = chain
+            self.draws_, self.trace_ = [*self.draws_, *more], np.concatenate([self.trace_, trace])
+            return self._summarise()
 
     def predict(self, contents: Any, contexts: Any = None) -> NDArray[np.int64]:
         """Return the most probable of the clusters of ``labels_`` for new groups, (J,), of which something is known.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -108,6 +109,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     n_documents_seen_: int
     _sparse: bool
+    _waiting: list[dict[Any, float]]
 
     def __init__(
         self,
@@ -152,7 +154,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         return self
 
     def partial_fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> OnlineVMFMixture:
-        """Learn the rows of ``X`` in their order.
+        """Learn the rows of ``X`` in their order; a call that ends with an error, or by Ctrl-C, has learnt none.
 
         Parameters
         ----------
@@ -171,6 +173,12 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             raise ValueError("partial_fit: expected no named features, but learn_one or learn_many was called before")
         if isinstance(X, ChunkedMatrix):
             raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
+        with self._kept_after_errors():
+            self._learn_rows(X, sample_weight)
+        return self
+
+    def _learn_rows(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        """Learn the rows of ``X`` (N, D), each as often as its weight (N,) says; what is known may be left half."""
         first = not hasattr(self, "_stream")
         if first:
             self._check_parameters()
@@ -190,15 +198,20 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self._learn(rows, copies)
         if self._stream.state is None:
             raise ValueError(f"X: expected a row with a direction, got {len(self.labels_)} rows of zeros")
-        return self
 
     def learn_one(self, x: Mapping[Any, float]) -> None:
-        """Learn one document, given as a mapping from features to numbers; see ``batch_size``."""
+        """Learn one document, given as a mapping from features to numbers; see ``batch_size``.
+
+        After Ctrl-C it is not learnt, and those that were gathered before still are.
+        """
         document = finite_numbers(x)
         self._name_features()
-        self._waiting.append(document)
-        if len(self._waiting) >= min(self.batch_size, max(FIRST, self.n_documents_seen_)):
-            self._learn_waiting()
+        waiting = [*self._waiting, document]
+        if len(waiting) >= min(self.batch_size, max(FIRST, self.n_documents_seen_)):
+            with self._kept_after_errors():
+                self._learn(self._matrix(waiting, learn=True))
+            waiting = []
+        self._waiting = waiting
 
     def learn_many(self, X: Any) -> None:
         """Learn the rows of a pandas.DataFrame, whose columns are features, as `learn_one` does one after the other.
@@ -287,6 +300,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     def _learn(self, x: Rows, copies: Copies | None = None) -> None:
         read = (x if copies is None else x[copies.rows]).astype(np.float32, copy=False)
+        self._stream = copy(self._stream)  # the one before stays as it is, for a call that is interrupted
         info = self._stream.learn(read)
         self._order = np.arange(self._stream.state.k if self._stream.state else 0)
         self.n_documents_seen_ += read.shape[0]
@@ -319,12 +333,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         refuse_plain_rows("learn_one", hasattr(self, "_stream"))
         self._begin()
         self._features = NamedFeatures(self.max_features)
-        self._waiting: list[dict[Any, float]] = []
-
-    def _learn_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self._learn(self._matrix(waiting, learn=True))
+        self._waiting = []
 
     def _matrix(self, documents: Sequence[Mapping[Any, float]], *, learn: bool) -> Rows:
         """Return documents as unit rows over the numbered features; to learn them gives new features numbers."""

@@ -226,6 +226,8 @@ class TemporalVMFMixture(MixtureEstimator):
     ) -> TemporalVMFMixture:
         """Append slices, each learnt once and in order, without refitting those before.
 
+        A call that ends with an error, or by Ctrl-C, has learnt nothing.
+
         Parameters
         ----------
         X : array-like or sparse, shape (N, D)
@@ -245,7 +247,6 @@ class TemporalVMFMixture(MixtureEstimator):
             return self.fit(X, y, sample_weight, slices=slices)
         rows, empty = self._rows(X)
         weight = None if sample_weight is None else row_weights(sample_weight, len(empty))
-        self._report_empty(empty)
         last = int(self.slices_[-1])
         numbers = _slice_numbers(slices, len(empty), last + 1)
         if numbers.min() <= last:
@@ -254,12 +255,14 @@ class TemporalVMFMixture(MixtureEstimator):
         ends = np.cumsum(learnt.sizes)
         xs = [learnt.rows[end - size : end] for end, size in zip(ends, learnt.sizes, strict=True)]
         masses = None if learnt.weight is None else np.split(learnt.weight, ends[:-1])
-        self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(xs))
-        with self._telling():
-            evolution = extended(self._evolution, xs, masses)
-        self._take(evolution, learnt.labels(evolution.resps, self.n_components))
-        self._tell_bounds(learnt.rows, learnt.weight)
-        self.n_iter_ = 1
+        with self._kept_after_errors():
+            with self._telling():
+                evolution = extended(self._evolution, xs, masses)
+            self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(xs))
+            self._report_empty(empty)
+            self._take(evolution, learnt.labels(evolution.resps, self.n_components))
+            self._tell_bounds(learnt.rows, learnt.weight)
+            self.n_iter_ = 1
         return self
 
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:

@@ -39,14 +39,16 @@ class CountSlicedStream:
         self.settings, self.size = settings, size
         self.state: TrackState | None = None
         self.dim = 0
-        self._open: list[Rows] = []
+        self._open: tuple[Rows, ...] = ()
 
     def learn(self, x: Rows) -> StepInfo:
         """Read unit rows (N, D) in float32; a csr_array may have more columns than those before.
 
         Returns log-densities and labels as they were on arrival; the very first rows are scored after they were fitted.
+        What a copy of the stream made before (`copy.copy`) knows stays as it is.
         """
         self.dim = max(self.dim, x.shape[1])
+        self.state = None if self.state is None else tracker.spare(self.state)
         infos: list[StepInfo] = []
         low = 0
         while low < rows_of(x):
@@ -108,7 +110,7 @@ class CountSlicedStream:
         """Keep as many rows of the open slice as the tracker does, with the dimensions that it does not know yet."""
         room = self._kept() - sum(map(rows_of, self._open))
         if room > 0:
-            self._open.append(part[:room])
+            self._open = (*self._open, part[:room])
 
     def _ended(self, state: TrackState) -> TrackState:
         """End the slice; dimensions that came in it count from now on."""
@@ -120,7 +122,7 @@ class CountSlicedStream:
 
         wider = regrow if self.dim > state.dim else None
         state, _ = tracker.end_slice(state, self.settings, wider, describe=False)
-        self._open = []
+        self._open = ()
         return state
 
 

@@ -140,6 +140,12 @@ def step(
     return replace(state, open=opened, f=f, gamma=gamma, in_belief=opened.documents), info
 
 
+def spare(state: TrackState) -> TrackState:
+    """Return a copy of a state for `step` to take with ``donate``; the given one can still be used afterwards."""
+    f = state.f if state.f is state.base else copied(state.f)
+    return replace(state, open=replace(state.open, s=copied(state.open.s)), f=f)
+
+
 @overload
 def end_slice(
     state: TrackState,

@@ -1,0 +1,98 @@
+"""A call that ends with Ctrl-C, wherever that comes, has learnt nothing: the same call can be made again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream import DirichletVMFAdmixture, MultilevelClustering, OnlineVMFMixture, TemporalVMFMixture
+
+RNG = np.random.default_rng(0)
+ROWS = vmf_rows(RNG, directions(RNG, 3, 6), np.arange(300) % 3, 0.9)
+BAGS = list(ROWS.reshape(60, 5, 6))
+COUNTS = RNG.poisson(2.0, (20, 8)) + 1
+NAMED = [dict(zip("abcdef", row.tolist(), strict=True)) for row in ROWS]
+LATER = 2 + np.arange(200) // 50
+PLACES = 20
+
+
+def in_batches() -> OnlineVMFMixture:
+    return OnlineVMFMixture(3, slice_size=40, window=60, random_state=0).partial_fit(ROWS[:100])
+
+
+def one_by_one() -> OnlineVMFMixture:
+    model = OnlineVMFMixture(3, slice_size=40, window=60, batch_size=20, random_state=0)
+    for document in NAMED[:131]:  # batches of 2, 2, 4, 8, 16, then of 20: the next document is the last of one
+        model.learn_one(document)
+    return model
+
+
+def slices() -> TemporalVMFMixture:
+    return TemporalVMFMixture(3, random_state=0).fit(ROWS[:100], slices=np.arange(100) // 50)
+
+
+def bags() -> DirichletVMFAdmixture:
+    return DirichletVMFAdmixture(3, batch_size=10, random_state=0).fit(BAGS[:30])
+
+
+def groups() -> MultilevelClustering:
+    model = MultilevelClustering(draws=2, burn_in=2, thin=2, n_init=2, random_state=0)
+    return model.fit(COUNTS, {"a": COUNTS[:, :1]})
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "tell"),
+    [
+        pytest.param(in_batches, lambda m: m.partial_fit(ROWS[100:]), lambda m: m.means_, id="rows in one pass"),
+        pytest.param(one_by_one, lambda m: m.learn_one(NAMED[131]), lambda m: m.means_, id="documents by name"),
+        pytest.param(slices, lambda m: m.partial_fit(ROWS[100:], slices=LATER), lambda m: m.means_, id="slices"),
+        pytest.param(bags, lambda m: m.partial_fit(BAGS[30:]), lambda m: m.means_, id="bags"),
+        pytest.param(groups, lambda m: m.resume(3), lambda m: m.topics_, id="groups, resumed"),
+        pytest.param(
+            groups,
+            lambda m: m.fit(COUNTS[:10], {"b": COUNTS[:10, 1:2]}),
+            lambda m: [*m.labels_, "b" in m.context_names_],
+            id="groups, another fit",
+        ),
+    ],
+)
+def test_nothing_is_learnt(make: Callable[[], Any], call: Callable[[Any], Any], tell: Callable[[Any], Any]) -> None:
+    expected = make()
+    before = tell(expected)
+    lines = traced(partial(call, expected), 0)
+    for line in np.linspace(1, lines, PLACES, endpoint=False, dtype=int).tolist():
+        model = make()
+        with pytest.raises(KeyboardInterrupt):
+            traced(partial(call, model), line)
+        np.testing.assert_array_equal(tell(model), before)
+        call(model)
+        np.testing.assert_array_equal(tell(model), tell(expected))
+
+
+def traced(call: Callable[[], Any], last: int) -> int:
+    """Return how many lines of the package a call runs; the ``last`` raises KeyboardInterrupt, 0 for none."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal lines
+        if not frame.f_globals.get("__name__", "").startswith("vmfstream."):
+            return None
+        lines += event == "line"
+        if lines == last > 0 and event == "line":
+            raise KeyboardInterrupt
+        return trace
+
+    earlier = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(earlier)
+    return lines
