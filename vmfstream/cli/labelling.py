@@ -39,9 +39,8 @@ from vmfstream.cli.row_output import check_format, print_rows
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
-    from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.frozen.model import FrozenModel
-    from vmfstream.protocols import Source
+    from vmfstream.protocols import ColumnCodec, Source
     from vmfstream.records import Documents, Message, Rejected
 
 COLUMNS = ("id", "topic", "name", "probability", "story", "novelty")
@@ -164,7 +163,7 @@ def label(
     labelled = 0
     with closing(opened), stopping() as stop:
         write = _writer(format)
-        for documents in _documents(opened, codec, rejected, stop, wait, most):
+        for documents in _documents(opened, frozen.with_vectors(codec), rejected, stop, wait, most):
             write(rows_of(documents, frozen))
             labelled += len(documents)
         write(None)
@@ -221,11 +220,11 @@ def rows_of(documents: Documents, model: FrozenModel) -> Iterator[tuple[Any, ...
 
 
 def _documents(
-    source: Source, codec: FieldCodec, rejected: _Rejections, stop: Callable[[], bool], wait: bool, most: int | None
+    source: Source, codec: ColumnCodec, rejected: _Rejections, stop: Callable[[], bool], wait: bool, most: int | None
 ) -> Iterator[Documents]:
     """Yield the documents of a source until it ends, or a topic of Kafka gives no more unless it is waited for.
 
-    With ``most`` it ends behind so many documents, and only what was rejected before the last of them counts.
+    With ``most`` it ends behind so many documents, and no more messages are read.
     """
     from vmfstream.protocols import Live
     from vmfstream.records import Documents
@@ -233,7 +232,7 @@ def _documents(
     position: dict[str, int] = {}
     since = clock.monotonic()
     while not (source.exhausted or stop()):
-        messages = source.poll(_AT_ONCE, 0.2)
+        messages = source.poll(_AT_ONCE if most is None else min(most, _AT_ONCE), 0.2)
         if not messages:
             over = isinstance(source, Live) and (source.lag(position) == 0 or clock.monotonic() - since > _QUIET)
             if over and not wait:
@@ -242,12 +241,8 @@ def _documents(
         since = clock.monotonic()
         found = codec.decode_all(_timed(messages))
         position.update(zip(found.part, (found.offset + 1).tolist(), strict=True))
-        wrong = found.rejected
-        places = [at for at in range(len(found)) if at not in wrong]
-        if most is not None and len(places) >= most:
-            places = places[:most]
-            wrong = {at: one for at, one in wrong.items() if at < places[-1]}
-        rejected.add(list(wrong.values()))
+        places = [at for at in range(len(found)) if at not in found.rejected]
+        rejected.add(list(found.rejected.values()))
         if places:
             chosen = found if len(places) == len(found) else found.take(places)
             yield chosen if isinstance(chosen, Documents) else Documents.of(chosen)

@@ -239,7 +239,7 @@ class RunSettings:
             return SentenceEncoder(self._sentence_model(embed), text.vocabulary)
         return NamedVectorEncoder(self.dimension, text.vocabulary)
 
-    def embedding(self, codec: Codec | ColumnCodec, embed: Embed | None = None) -> EmbeddingCodec | None:
+    def embedding(self, codec: Codec | ColumnCodec, embed: Embed | str | None = None) -> EmbeddingCodec | None:
         """Return a codec that gives documents their vectors too, None where no model is named; ``embed`` as above.
 
         The model is loaded where the first message is decoded.

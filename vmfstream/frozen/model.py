@@ -18,6 +18,7 @@ from vmfstream.frozen.parts import ModelParts
 from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
 from vmfstream.locks import CopyableLock
 from vmfstream.online.belief import Belief, label, lowest_cosine, new_topic_log_density, score_polynomial
+from vmfstream.protocols import ColumnCodec
 from vmfstream.records import Arrays, Documents, arrays_under
 from vmfstream.seeds import seeds_of
 from vmfstream.stories.mixture import SequentialMixture
@@ -269,6 +270,13 @@ class FrozenModel:
         columns = None if rows is None else list(rows)
         documents = Documents(["texts"] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts, vector=columns)
         return self.label_documents(documents).columns()
+
+    def with_vectors(self, codec: ColumnCodec) -> ColumnCodec:
+        """Return a ``codec`` that also gives documents the vectors of their texts, where a sentence model makes them.
+
+        It rejects texts on which the model fails. Otherwise it is the one given.
+        """
+        return self._settings.embedding(codec, self._embed) or codec
 
     def label_documents(self, documents: Documents) -> Labels:
         """Return the labels of decoded documents, of which none is rejected."""

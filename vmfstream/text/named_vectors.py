@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Document, Documents, arrays_under, texts_of
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import Place, TopWords, VectorEncoder, Vectors, strongest_words
@@ -221,7 +222,13 @@ class SentenceEncoder(NamedVectorEncoder):
         super().__init__(model.dimension, vocabulary)
 
     def count(self, documents: Sequence[Document]) -> NamedVectors:
-        """Embed the texts of N documents, those that have no vector yet, and count their words."""
+        """Embed the texts of N documents, those that have no vector yet, and count their words.
+
+        Raises
+        ------
+        InputError
+            If the model makes numbers of a text that are not finite.
+        """
         columns = documents if isinstance(documents, Documents) else Documents.of(documents)
         return super().count(embedded(columns, self._model))
 
@@ -232,7 +239,11 @@ def embedded(documents: Documents, model: SentenceModel) -> Documents:
     lacking = [at for at, vector in enumerate(known) if vector is None]
     if not lacking:
         return documents
-    found = model.embed([documents.text[at] or "" for at in lacking])
+    texts = [documents.text[at] or "" for at in lacking]
+    found = model.embed(texts)
+    if not np.isfinite(found).all():
+        wrong = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+        raise InputError(f"the sentence model made numbers of a text that are not finite: {texts[wrong]!r:.80}")
     vectors = list(known)
     for at, vector in zip(lacking, found, strict=True):
         vectors[at] = vector

@@ -79,6 +79,27 @@ def test_what_run_rejects_is_rejected_and_told(run: Run, run_file: Path, tmp_pat
     assert run("label", run_file, path, "--max-rejected", 0.5)[0] == 0
 
 
+def test_a_text_that_a_model_fails_on_is_rejected(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_vectors.py").write_text(
+        "import numpy as np\n\n\ndef embed(texts):\n"
+        "    if any('fail' in text for text in texts):\n        raise RuntimeError('no vector')\n"
+        "    found = np.array([[len(text), text.count('s'), text.count('e') + 1.0] for text in texts])\n"
+        "    found[np.array(texts) == 'infinite'] = np.inf\n    return found\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    embed = "own_vectors:embed"
+    path = write(tmp_path / "good.jsonl", lines(80))
+    assert run("replay", path, *COMMAND, "--embed", embed, "--out", tmp_path / "run.duckdb")[0] == 0
+    new = write(tmp_path / "new.jsonl", [{"text": text} for text in ("a ship", "fail", "infinite", "cats", "sea")])
+    code, out, err = run("label", tmp_path / "run.duckdb", new, "--embed", embed, "--max-rejected", 0.5)
+    assert (code, len(out.splitlines())) == (0, 4)
+    assert "row 2: own_vectors:embed failed with RuntimeError: no vector" in err
+    assert "row 3: own_vectors:embed made numbers of the text that are not finite" in err
+    assert "labelled: 3 documents, 2 rejected" in err
+    code, out, err = run("label", tmp_path / "run.duckdb", new, "--embed", embed, "--limit", 1)
+    assert (code, len(out.splitlines()), err) == (0, 2, "labelled: 1 document, 0 rejected\n")
+
+
 def test_many_rejected_documents_are_counted_by_reason(run: Run, run_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     rejected: list[dict[str, object]] = [{"id": str(i), "text": "" if i % 2 else 7} for i in range(60)]
