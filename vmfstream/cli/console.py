@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vmfstream.dashboards.printed import PaperSize
     from vmfstream.engine.loop import engine as loop
     from vmfstream.engine.loop.engine import Engine, Observer
-    from vmfstream.protocols import Model
+    from vmfstream.engine.loop.state import EngineState
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -149,7 +149,7 @@ def conclude(
     typer.echo(f"{how}: {documents}, {engine.rejected:,} rejected, {epochs}")
     typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished:
-        typer.echo(_topics_found(engine.state.model, topics, engine.documents))
+        typer.echo(_topics_found(engine.state, topics, engine.documents))
     wrong = _told_at_the_end(run_file, engine.finished, late, rejected) if engine.epoch else []
     if page is not None and engine.epoch:
         write_page(run_file, page)
@@ -193,11 +193,15 @@ def _told_at_the_end(run_file: Path, finished: bool, most_late: float, most_reje
     return wrong
 
 
-def _topics_found(model: Model, most: int, documents: int) -> str:
+def _topics_found(state: EngineState, most: int, documents: int) -> str:
     """Say how many topics there are at the end of a run, and why if their number was bounded by the documents."""
-    found, active = len(model.ids), model.active
+    from vmfstream.text.encoders import VectorEncoder
+
+    found, active = len(state.model.ids), state.model.active
     if not documents:
         return "no topics: no documents"
+    if not found and isinstance(state.encoder, VectorEncoder):
+        return "no topics: all numbers of all vectors are 0"
     if not found:
         return (
             "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; numbers and "

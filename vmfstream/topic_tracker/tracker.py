@@ -408,7 +408,10 @@ class TopicTracker(Labelling, Answers, Decisions):
     def _next(self, *, topics: bool) -> str:
         """Say what can be done, if there are ``topics`` or not."""
         if self._source.closed:
-            return "topics(), stories(), save(path)" if topics else "stories(); too few texts share words for topics"
+            if topics:
+                return "topics(), stories(), save(path)"
+            why = "all vectors are zeros" if self._run.embed else "too few texts share words for topics"
+            return f"stories(); {why}"
         if topics:
             return "topics(), stories(), learn() more or finish()"
         return "learn() more or finish()" if self._engine.documents else "learn()"

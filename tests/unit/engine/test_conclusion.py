@@ -9,30 +9,33 @@ from typing import Any
 import pytest
 
 from vmfstream.cli.console import conclude, counting
+from vmfstream.text.encoders import VectorEncoder
 
 
 @pytest.mark.parametrize(
-    ("found", "active", "documents", "said"),
+    ("found", "active", "documents", "encoder", "said"),
     [
-        (3, 3, 900, "topics: 3 of at most 16"),
-        (18, 16, 900, "topics: 18, 16 of them active"),
-        (18, 17, 900, "topics: 18, 17 of them active: new and returned ones may be more than 16"),
-        (9, 9, 20, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
+        (3, 3, 900, None, "topics: 3 of at most 16"),
+        (18, 16, 900, None, "topics: 18, 16 of them active"),
+        (18, 17, 900, None, "topics: 18, 17 of them active: new and returned ones may be more than 16"),
+        (9, 9, 20, None, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
+        (0, 0, 20, VectorEncoder(3), "no topics: all numbers of all vectors are 0"),
         (
             0,
             0,
             20,
+            None,
             "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; numbers and "
             "emoji are no words; are the texts in another field (--text), or too few?",
         ),
     ],
 )
 def test_the_number_of_topics_is_told(
-    capsys: pytest.CaptureFixture[str], found: int, active: int, documents: int, said: str
+    capsys: pytest.CaptureFixture[str], found: int, active: int, documents: int, encoder: Any, said: str
 ) -> None:
     model = SimpleNamespace(ids=list(range(found)), active=active)
     engine: Any = SimpleNamespace(
-        finished=True, documents=documents, rejected=0, epoch=0, state=SimpleNamespace(model=model)
+        finished=True, documents=documents, rejected=0, epoch=0, state=SimpleNamespace(model=model, encoder=encoder)
     )
     stop: Any = None
     conclude(engine, Path("run.duckdb"), None, stop, topics=16)

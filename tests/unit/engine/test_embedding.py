@@ -228,6 +228,22 @@ def test_a_text_without_a_direction_has_no_topic() -> None:
     assert [one is None or one == -1 for one in list(tracker.documents()["topic"])[-3:]] == [False, True, False]
 
 
+def test_labels_name_a_text_whose_vector_is_not_finite() -> None:
+    tracker = TopicTracker(topics=2, embed=subjects).learn(["a ship in the harbour", "the moon and a comet"] * 20, 2001)
+    tracker.finish()
+    for ask in (tracker.predict, tracker.label):
+        with pytest.raises(InputError, match=r"made numbers of a text that are not finite: 'infinite moon'$"):
+            ask(["a ship", "infinite moon"])
+
+
+def test_vectors_of_zeros_have_no_topics_and_that_is_why() -> None:
+    tracker = TopicTracker(topics=2, embed=silent).learn(["nothing"] * 20, 2001)
+    tracker.finish()
+    assert repr(tracker).endswith("0 topics; next: stories(); all vectors are zeros")
+    with pytest.raises(InputError, match="those of vectors one that is not 0"):
+        tracker.predict(["a ship"])
+
+
 @pytest.mark.parametrize("embed", ["", 3, ["wordllama"]])
 def test_what_is_no_model(embed: Any) -> None:
     with pytest.raises(InputError, match="embed: expected the name of a model or a function, got"):

@@ -444,12 +444,12 @@ def test_before_the_first_topics_there_is_no_answer() -> None:
     for ask in (tracker.transform, tracker.novelty):
         with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
             ask(["a"])
-    with pytest.raises(InputError, match=r"in at most half of them; learn\(\) more or finish\(\)$"):
+    with pytest.raises(InputError, match=r"in at most half of them, .*; learn\(\) more or finish\(\)$"):
         tracker.predict(["a"])
     tracker.learn(["cat", "fur", "paw"], 2001).finish()
-    with pytest.raises(InputError, match=r"need some in two documents or more .* half of them$"):
+    with pytest.raises(InputError, match=r"need some in two documents or more .* that is not 0$"):
         tracker.predict(["a"])
-    with pytest.raises(InputError, match=r"need some in two documents or more .* half of them$"):
+    with pytest.raises(InputError, match=r"need some in two documents or more .* that is not 0$"):
         tracker.label(["a"])
     with pytest.raises(InputError, match="one string"):
         tracker.transform("a")
