@@ -32,7 +32,7 @@ from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators import multilevel_input as read
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.multilevel_contexts import Named, powers_of
-from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Number, Whole
+from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Number, Whole, check_parameters
 from vmfstream.metrics import perplexity
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import seed_labels
@@ -202,6 +202,7 @@ class MultilevelClustering(SphereEstimator):
     def resume(self, draws: int = 10) -> MultilevelClustering:
         """Let the chain go on from where it stands and keep ``draws`` more states, none after an error or Ctrl-C."""
         check_is_fitted(self)
+        check_parameters({"draws": draws}, {"draws": Whole(1)})
         chain = deepcopy(self._chain)
         more, trace = fit(chain, draws=draws, burn_in=0, thin=self.thin)
         with self._kept_after_errors():
@@ -282,6 +283,11 @@ class MultilevelClustering(SphereEstimator):
         ----------
         name : name of the context
         at : (n,) or (n, W) numbers, or (n, W) directions, for which densities are wanted; not read for bags
+
+        Raises
+        ------
+        ValueError
+            No such context, none of ``at`` where densities are wanted, or other columns than the context has.
         """
         return self._context(name, at)[:-1]
 
@@ -313,16 +319,20 @@ class MultilevelClustering(SphereEstimator):
         Raises
         ------
         ValueError
-            Not one of ``feature_names`` for each word.
+            Not one of ``feature_names`` for each word, or not one of ``items`` for each item of a bag.
 
         References
         ----------
         [MC2] Fig. 3.
         """
+        check_is_fitted(self)
         names = np.asarray(feature_names, dtype=object)
         if names.shape != self.topics_.shape[1:]:
             raise ValueError(f"feature_names: expected {self.topics_.shape[1]} names, got the shape {names.shape}")
         bags = {name: (np.asarray(of, object), self.cluster_contexts(name)) for name, of in (items or {}).items()}
+        for name, (of, p) in bags.items():
+            if of.shape != p.shape[1:]:
+                raise ValueError(f"items: expected {p.shape[1]} names for {name!r}, got the shape {of.shape}")
         words = [names[order[:top]].tolist() for order in np.argsort(-self.topics_, axis=1, kind="stable")]
         rows = list[dict[str, Any]]()
         for k in np.argsort(-self.weights_, kind="stable"):

@@ -71,16 +71,20 @@ class Named:
         return [self._alike(name, given[name], groups) if name in given else None for name in self.names]
 
     def places(self, name: str, at: ArrayLike | None) -> Vector | None:
-        """Read places at which the density of a context is wanted."""
+        """Read places at which the density of a context is wanted; ValueError if they have other columns than it."""
         if at is None:
             return None
-        places, offset = numbers("at", at), self.given[name].offset
+        places, offset, columns = numbers("at", at), self.given[name].offset, self._columns(name)
+        if self.kernels[name] != "multinomial" and places.shape[1] != columns:
+            raise ValueError(f"at: expected {columns} columns, as {name!r} has, got {places.shape[1]}")
         return np.asarray(unit_rows(places)[0]) if offset is None else places - offset
 
     def _alike(self, name: str, values: Any, groups: int) -> Context:
-        part, kernel = self.given[name], self.kernels[name]
-        columns = part.context.sums.shape[1] // (2 if kernel == "gaussian" else 1)
-        return read_context(name, kernel, values, groups, like=(columns, part.offset)).context
+        like = self._columns(name), self.given[name].offset
+        return read_context(name, self.kernels[name], values, groups, like=like).context
+
+    def _columns(self, name: str) -> int:
+        return int(self.given[name].context.sums.shape[1]) // (2 if self.kernels[name] == "gaussian" else 1)
 
 
 def by_name(contexts: Any) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 
 import vmfstream as vs
 from tests.unit.mixtures.planted import nmi
@@ -274,3 +275,15 @@ def test_bad_questions_say_so(fitted: MultilevelClustering) -> None:
         fitted.cluster_contexts("year")
     with pytest.raises(ValueError, match="expected 12 names"):
         fitted.table(["a"])
+    with pytest.raises(ValueError, match=r"^at: expected 1 columns, as 'year' has, got 2$"):
+        fitted.cluster_contexts("year", [[1990.0, 1993.0]])
+    with pytest.raises(ValueError, match=r"^at: expected 4 columns, as 'place' has, got 3$"):
+        fitted.topic_contexts("place", np.eye(3))
+    for items in (["a", "b"], ["a", "b", "c", "d"]):
+        with pytest.raises(ValueError, match=r"^items: expected 3 names for 'tag', got the shape \("):
+            fitted.table(WORDS, {"tag": items})
+    for draws in (0, -1, 1.5, "3"):
+        with pytest.raises(ValueError, match=r"^draws: expected an integer of at least 1"):
+            fitted.resume(draws)  # type: ignore[arg-type]
+    with pytest.raises(NotFittedError):
+        MultilevelClustering().table(WORDS)
