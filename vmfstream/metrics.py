@@ -38,6 +38,7 @@ from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.isotropy import isotropies
 from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.parameters import Number, Whole, check_parameters
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import one_hot
@@ -237,14 +238,15 @@ def cohesion(x: Rows, clusters: ArrayLike) -> Cohesion:
 
     Parameters
     ----------
-    x : (N, D) CSR or dense unit rows
+    x : array_like or sparse, shape (N, D)
+        Rows are scaled to unit length.
     clusters : array_like of int, shape (N,)
         Documents with a negative label are left out; empty clusters are left out.
 
     Raises
     ------
     ValueError
-        If there is not one label per row, no document is left, or a sparse ``x`` is damaged.
+        If there is not one label per row, no document is left, a value is not finite, or a sparse ``x`` is damaged.
 
     References
     ----------
@@ -279,7 +281,8 @@ def isotropy(x: ArrayLike, clusters: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     x : array_like, shape (N, D)
-        Unit rows, such as embeddings; not words, which spread in few of their thousands of dimensions anyway.
+        Rows such as embeddings, scaled to unit length; not words, which spread in few of their thousands of dimensions
+        anyway.
     clusters : array_like of int, shape (N,)
         Documents with a negative label are left out.
 
@@ -292,7 +295,7 @@ def isotropy(x: ArrayLike, clusters: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If ``x`` is sparse, or there is not one label per row.
+        If ``x`` is sparse, there is not one label per row, or a value is not finite.
 
     Examples
     --------
@@ -301,7 +304,7 @@ def isotropy(x: ArrayLike, clusters: ArrayLike) -> NDArray[np.float64]:
     >>> rows[:64, 0] += 20.0  # around one direction, evenly
     >>> rows[64:, 26:] = 0.0  # in 26 dimensions only
     >>> rows[64:, 1] += 20.0
-    >>> isotropy(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.repeat([0, 1], 64)).round(1)
+    >>> isotropy(rows, np.repeat([0, 1], 64)).round(1)
     array([1. , 0.1])
     """
     if issparse(x):
@@ -311,8 +314,8 @@ def isotropy(x: ArrayLike, clusters: ArrayLike) -> NDArray[np.float64]:
 
 
 def _labelled(x: Any, clusters: ArrayLike) -> tuple[Any, NDArray[Any]]:
-    """Return rows and their labels as arrays, or raise ValueError."""
-    rows, labels = x if issparse(x) else np.asarray(x), np.asarray(clusters)
+    """Return unit rows and their labels as arrays, or raise ValueError."""
+    rows, labels = unit_rows(x, copy=False)[0], np.asarray(clusters)
     if rows.ndim != 2 or labels.shape != rows.shape[:1]:
         raise ValueError(f"clusters: expected one label for each row, got the shapes {rows.shape} and {labels.shape}")
     if labels.dtype.kind not in "biuf":

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 import vmfstream
 from vmfstream import metrics
@@ -208,7 +208,7 @@ def test_posterior_entropy_leaves_zero_rows_out() -> None:
             "clusters: expected integers or strings, got NoneType",
         ),
         (lambda: metrics.cohesion(np.eye(2), cast(Any, [0, None])), "clusters: expected integers, got NoneType, int"),
-        (lambda: metrics.cohesion(cast(Any, 3), [0]), "got the shapes"),
+        (lambda: metrics.cohesion(cast(Any, 3), [0]), "two dimensions, got the shape"),
         (lambda: metrics.isotropy(np.eye(2), ["a", "b"]), "clusters: expected integers, got str"),
     ],
 )
@@ -239,3 +239,15 @@ def test_takeovers_without_an_event_are_counted() -> None:
     assert metrics.takeover_rate(rows, [split, born]) == 0.0
     assert metrics.takeover_rate(rows, [split | {"kind": "drift"}]) == pytest.approx(3 / 6)
     assert np.isnan(metrics.takeover_rate(rows[:4], []))
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, csc_array, np.ndarray.tolist, lambda x: (4 * x).astype(int)])
+def test_rows_of_any_length_and_form_are_scaled(form: Any) -> None:
+    x = np.random.default_rng(0).integers(-9, 9, (40, 6)) * np.arange(1.0, 41.0)[:, None]
+    unit, labels = x / np.linalg.norm(x, axis=1, keepdims=True), np.arange(40) % 3
+    assert metrics.cohesion(form(x), labels) == pytest.approx(metrics.cohesion(unit, labels))
+    if form not in (csr_array, csc_array):
+        assert metrics.isotropy(form(x), labels) == pytest.approx(metrics.isotropy(unit, labels))
+    x[3, 3] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        metrics.cohesion(x, labels)
