@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.bayes.admixture.stream import Stream, batches, begun, learned
@@ -294,8 +295,11 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return max(1, len(self.labels_) - self.n_empty_documents_)
 
     def _bags(self, vectors: Any, bags: csr_array) -> tuple[Rows, csr_array, NDArray[np.bool_]]:
-        rows, empty = self._rows(vectors)
-        return rows, directed_bags(rows, bags), empty
+        if bags.shape[1]:
+            rows, empty = self._rows(vectors)
+            return rows, directed_bags(rows, bags), empty
+        check_is_fitted(self)  # no document has a vector, so that none has a dimension
+        return np.zeros((0, self.n_features_in_), self.means_.dtype), bags, np.zeros(0, np.bool_)
 
     def _visit(self, X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Visit, csr_array]:
         rows, bags, _ = self._bags(*gathered(X, offsets, counts))

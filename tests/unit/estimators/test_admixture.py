@@ -231,3 +231,19 @@ def test_no_documents_are_called_that(wrong: Any, shape: str) -> None:
     """The message was about ``offsets``, which were not given."""
     with pytest.raises(ValueError, match=f"X: expected vectors in rows, at least one, .*, got the shape {shape}"):
         DirichletVMFAdmixture(2).fit(wrong)
+
+
+@pytest.mark.parametrize("bayesian", [False, True])
+def test_a_batch_of_documents_without_vectors_changes_nothing(bayesian: bool) -> None:
+    rows = np.random.default_rng(0).standard_normal((30, 5))
+    admixture = DirichletVMFAdmixture(2, bayesian=bayesian, random_state=0).fit(list(rows.reshape(6, 5, 5)))
+    means, learnt, empty = admixture.means_.copy(), admixture.n_documents_seen_, [[], np.zeros((0, 5)), []]
+    assert admixture.transform(empty).tolist() == [[0.5, 0.5]] * 3
+    assert admixture.predict(empty).tolist() == [-1] * 3
+    assert (admixture.score(empty), admixture.score_samples(empty).tolist()) == (0.0, [0.0] * 3)
+    admixture.partial_fit(empty)
+    assert (admixture.labels_.tolist(), admixture.n_empty_documents_, admixture.lower_bound_) == ([-1] * 3, 3, 0.0)
+    assert admixture.n_documents_seen_ == learnt
+    np.testing.assert_array_equal(admixture.means_, means)
+    with pytest.raises(NotFittedError):
+        DirichletVMFAdmixture(2).transform(empty)
