@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.unit.engine.documents import SUBJECTS, document, years
+from vmfstream import TopicTracker
 from vmfstream.bayes.predictive import predictive
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
@@ -210,6 +211,9 @@ def test_a_first_slice_is_judged_by_nobody(tmp_path: Path) -> None:
 def test_no_sample(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sample"):
         take_snapshots(made(tmp_path / "run.duckdb", sample=0))
+    TopicTracker(topics=2).learn(["cat fur paw", "ship sea harbour"] * 20, 2001).save(tmp_path / "saved.duckdb")
+    with pytest.raises(InputError, match=r"no sample of documents; it was written .* by TopicTracker\.save"):
+        take_snapshots(tmp_path / "saved.duckdb")
 
 
 def test_no_topics(tmp_path: Path) -> None:

@@ -144,7 +144,8 @@ def material_of(stored: Stored, tokeniser: Cut | str | None = None, embed: Embed
     settings = RunSettings.from_text(stored.settings)
     if not len(stored.slice):
         raise InputError(
-            "the run file holds no sample of documents; it was written with --sample 0, or before there were any"
+            "the run file holds no sample of documents; it was written with --sample 0, by TopicTracker.save, or "
+            "before there were any"
         )
     for states, judging in ((stored.before, True), (stored.now, False)):
         if states is None:
