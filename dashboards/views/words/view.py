@@ -81,7 +81,8 @@ class WordsView(View[WordsFrame]):
 def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Doubles, Ints]:
     place = {word: k for k, word in enumerate(words)}
     codes, at = np.unique(history.word[a:b, t], return_inverse=True)
-    column = np.array([-1 if w == NO_WORD else place.get(history.vocabulary[w], -1) for w in codes])[at]
+    places = [-1 if w == NO_WORD else place.get(history.vocabulary[w], -1) for w in codes]
+    column = np.array(places, np.int64)[at]
     weight = np.zeros((b - a, len(words)))
     rank = np.zeros((b - a, len(words)), dtype=np.int64)
     s, r = (found[::-1] for found in np.nonzero(column >= 0))

@@ -10,10 +10,11 @@ import pytest
 from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.run_rows import CachedRows
-from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.view import Form, Selection, Size
 from vmfstream.dashboards.views.words.heatmap import heatmap_words
 from vmfstream.dashboards.views.words.rank_chart import rank_chart_columns, standing
 from vmfstream.dashboards.views.words.view import WordsView
+from vmfstream.runfile.queries import kept
 
 WIDE, PHONE = Size(800, 0), Size(362, 0)
 
@@ -185,3 +186,12 @@ def test_of_words_that_look_alike_the_strongest_is_shown() -> None:
     assert len(shown) == 1
     assert frame.rank[:, shown[0]].tolist() == [1, 1, 1, 1]
     assert frame.weight[:, shown[0]].tolist() == words.weight[words.rank == 1].tolist()
+
+
+@pytest.mark.parametrize("form", ["ranks", "heatmap", "both"])
+def test_topics_without_any_word_are_drawn(form: Form) -> None:
+    rows = gazette(slices=4, topics=2, settling=0)
+    none = {reading: kept(words, np.zeros(words.slice.size, bool)) for reading, words in rows.word_frames.items()}
+    frame = WordsView().frame(replace(rows, word_frames=none), Selection(topic=0, form=form))
+    assert (frame.words, len(frame.labels)) == ((), 4)
+    assert WordsView().drawing(frame, WIDE, "light")["data"]
