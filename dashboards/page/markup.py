@@ -144,6 +144,8 @@ autocomplete="off" spellcheck="false">
 <span id="badge"></span><button id="pill" hidden></button>
 </div>
 <main>
+<p class="note" id="old" hidden>{texts.OLD_BROWSER}</p>
+<noscript><p class="note">{texts.NO_SCRIPT}</p>{_words_table(history)}</noscript>
 <p class="note" id="notice"{"" if history.topic.size else " hidden"}><span>{texts.NOTICE}</span>
 <button class="quiet">Got it</button></p>
 {_placed("river", parts, "section")}
@@ -160,8 +162,6 @@ autocomplete="off" spellcheck="false">
 </div>
 </section>
 {_tabs(parts)}
-<p class="note" id="old" hidden>{texts.OLD_BROWSER}</p>
-<noscript><p class="note">{texts.NO_SCRIPT}</p>{_words_table(history)}</noscript>
 </main>
 {_footer(parts)}
 <dialog id="reader" aria-labelledby="reader-title">{_help()}</dialog>

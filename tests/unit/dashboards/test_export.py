@@ -139,6 +139,11 @@ def test_links_are_http_only() -> None:
     assert {row[5] for row in data_of(build_page(rows)[0])["documents"]} == {"https://example.org/a?b=1&c=2"}
 
 
+@pytest.mark.parametrize("why", [texts.NO_SCRIPT, texts.OLD_BROWSER])
+def test_why_nothing_is_drawn_stands_above_the_empty_places(page: str, why: str) -> None:
+    assert 0 < page.find(why) < page.find('data-view="river"')
+
+
 def test_banned_words_stay_out(page: str) -> None:
     own = re.sub(r"<script[^>]*>.*?</script>|<style>.*?</style>", "", page, flags=re.S).lower()
     said = own + " " + " ".join(_strings(data_of(page)["wording"])).lower()
