@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import os
 import pkgutil
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import duckdb
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -24,6 +26,7 @@ from vmfstream import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 COMMANDS = (
     "demo",
@@ -163,6 +166,23 @@ def test_links_lead_somewhere(page: Path) -> None:
         if not file.exists() or (anchor and anchor not in pages.anchors(file.read_text(encoding="utf-8"))):
             broken.append(target)
     assert not broken
+
+
+def test_it_is_said_how_much_of_a_text_is_kept_unasked(tmp_path: Path) -> None:
+    source, run_file = tmp_path / "talk.jsonl", tmp_path / "talk.duckdb"
+    rows = [
+        {"time": f"2024-0{1 + n // 20}-01", "text": f"{'cat fur paw' if n % 2 else 'ship sea'} {n} " * 99}
+        for n in range(60)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"time": "soon", "text": "x" * 999}]))
+    asked = ["run", str(source), "--slices", "month", "--topics", "2", "--documents", "none", "--out", str(run_file)]
+    assert CliRunner().invoke(cli.app, asked).exit_code == 0
+    with duckdb.connect(run_file, read_only=True) as run:
+        kept = [
+            run.execute(f"select max(length({column})) from {table}").fetchall()[0][0]
+            for table, column in (("representative", "title"), ("story_document", "title"), ("rejected", "excerpt"))
+        ]
+    assert [number for number in kept if f"first {number} characters" not in SECURITY] == []
 
 
 def test_every_page_has_its_place_on_the_site() -> None:
