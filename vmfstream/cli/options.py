@@ -146,7 +146,7 @@ WindowOption = Annotated[
     typer.Option(
         min=0,
         help="Number of recent documents that are fitted again at the end of a slice, of 16 slices at most; a slice "
-        "is smoothed when it leaves this window. 0: max(1500, 50 times --topics).",
+        "is smoothed when it leaves this window. 0: max(1500, 50 times --topics), more of short documents.",
         rich_help_panel=SLICES,
     ),
 ]

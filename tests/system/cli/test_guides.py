@@ -16,6 +16,7 @@ import pytest
 
 from tests.contract import pages
 from vmfstream.replay.planted import PlantedStream
+from vmfstream.runfile.queries import Reader
 
 ELSEWHERE = {
     r"^(make|pip|python3|git) |^\.venv/": "installs: followed by hand before a release",
@@ -119,7 +120,7 @@ def test_commands_of_a_page_run(page: str, followed_newswire: Path, tmp_path: Pa
         run(folder, adapted(command))
 
 
-def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
+def test_the_demo_does_what_readme_and_guide_say(tmp_path: Path) -> None:
     assert "vmfstream demo" in shown(pages.ROOT / "docs" / "index.md")
     (block,) = [one.text for one in pages.blocks(README) if one.text.startswith("$ make demo")]
     lines = [line for line in block.splitlines() if not line.startswith("$")]
@@ -129,6 +130,10 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
     values, wanted = ([float(one.replace(",", "")) for one in number.findall(" ".join(of))] for of in (printed, lines))
     # other processors may round otherwise
     assert values == pytest.approx(wanted, rel=0.02)
+    slices = Reader(tmp_path / "demo" / "planted.duckdb").slices()
+    warm_up = slices.n[slices.warm_up]
+    said = f"the first {warm_up.size} of {slices.n.size} slices, {warm_up.sum():,} documents"
+    assert said in " ".join((pages.ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
 
 
 @pytest.mark.browser
