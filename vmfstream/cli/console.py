@@ -153,7 +153,7 @@ def conclude(
     wrong = _told_at_the_end(run_file, engine.finished, late, rejected) if engine.epoch else []
     if page is not None and engine.epoch:
         write_page(run_file, page)
-    if not engine.finished and engine.epoch:
+    if not engine.finished:
         raise typer.Exit(stop.code or 0)
     if wrong:
         tell_error("; ".join(wrong))

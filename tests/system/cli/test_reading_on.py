@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,27 @@ def test_other_lines_of_standard_input_are_new_ones(
     code, out, _ = piped(rows[50:])
     assert (code, out.splitlines()[0].partition(",")[0]) == (0, "finished: 120 documents")
     assert count(tmp_path / "run.duckdb", "document") == 120
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_run_that_is_stopped_before_its_first_document_tells_by_which_signal(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals, code: int
+) -> None:
+    silent, writing = os.pipe()
+    once = [sent]
+
+    def asked(*_: object) -> bool:
+        if once:
+            os.kill(os.getpid(), once.pop())
+        return False
+
+    monkeypatch.setattr("vmfstream.connectors.stdin._stdin", lambda: silent)
+    monkeypatch.setattr("vmfstream.connectors.stdin.StdinSource._read", asked)
+    ended, out, _ = run("run", "-", *COMMAND, "--out", tmp_path / "run.duckdb")
+    os.close(writing)
+    os.close(silent)
+    assert out.startswith("interrupted; the same command goes on from here: 0 documents")
+    assert ended == code
 
 
 def test_the_same_lines_of_standard_input_are_skipped(
