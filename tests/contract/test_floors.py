@@ -145,6 +145,12 @@ def faults(module: str, path: Path) -> Iterator[str]:
                 yield f"{module} must not import {name}"
 
 
+def test_the_table_of_floors_names_every_module_of_its_own() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("## Floors")[1].split("## ")[0]
+    alone = [path.name for path in (ROOT / "vmfstream").glob("*.py") if not path.name.startswith("__")]
+    assert [name for name in alone if f"{name}`" not in table] == []
+
+
 def test_imports_go_down() -> None:
     assert not [fault for module, path in modules() for fault in faults(module, path)]
 
