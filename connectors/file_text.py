@@ -91,7 +91,7 @@ def utf8_chunks(path: Path, encoding: str | None, *, western: bool = True) -> It
 
 @cache
 def _tell_western(path: Path) -> None:
-    _logger.warning("%s is no UTF-8: read as Windows-1252; say --encoding if it is another", path.name)
+    _logger.warning("%s is not UTF-8: it is read as Windows-1252; give --encoding if it is another", path.name)
 
 
 def delimiter_of(header: str) -> str:

@@ -141,7 +141,7 @@ class FolderSource:
             return Message(self._part, at, {"id": name, "text": text}, time, size)
         encoding = self._encoding or encoding_of(text[:_HEAD])
         if encoding == WESTERN and self._encoding is None:
-            _tell(self.path, "texts that are no UTF-8 are read as Windows-1252; say --encoding if they are another")
+            _tell(self.path, "texts that are not UTF-8 are read as Windows-1252; give --encoding if they are another")
         if encoding != "utf-8":
             try:
                 text = text.decode(encoding, "strict" if self._encoding else "replace").encode()

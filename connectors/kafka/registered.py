@@ -33,7 +33,7 @@ class RegisteredSource(KafkaSource):
 
     def __init__(self, url: str, registry: SchemaRegistry, **options: Any) -> None:
         if options.get("format", "json") != "json":
-            raise InputError("--schema-registry: expected --format json with it, for messages name their format")
+            raise InputError("--schema-registry: expected --format json with it, because messages name their format")
         registry.check()
         self._registry, self._retry_at, self._told_at = registry, 0.0, float("-inf")
         self._unread: list[Message] = []

@@ -77,7 +77,7 @@ def odd(name: str, shown: str, usual: str, date: str) -> str:
 def nothing_odd(labels: Sequence[str], warm_up: int) -> str:
     """Return the sentence that nothing is unusual, or that there are too few dates to tell."""
     if len(labels) <= warm_up:
-        return f"Too few dates to tell what is usual: {len(labels)} of {warm_up}."
+        return f"Too few dates to tell what is usual: {len(labels)} of {warm_up + 1}."
     return f"Nothing unusual in {labels[-1]}."
 
 
@@ -110,8 +110,8 @@ def no_topics(documents: int, stories: int) -> str:
     """Return why a page of so many ``documents`` and ``stories`` has no topics."""
     read = count(documents, "document", "documents")
     why = (
-        f"{read} and no topics yet. They need words that are in two documents or more, but in at most half of them. "
-        "Numbers and emoji are no words."
+        f"{read} and no topics yet. They need words that are in at least two documents, but in at most half of them. "
+        "Numbers, emoji and words of more than 40 characters do not count."
     )
     return f"{why} Stories are below." if stories else why
 
@@ -297,10 +297,10 @@ def lineage_sentence(
 
 
 def left_out(smaller: int, short: int, noun: str) -> str:
-    """Return how many topics are not drawn: ``smaller`` ones, and ``short`` ones of less than three slices.
+    """Return how many topics are not drawn: ``smaller`` ones, and ``short`` ones of fewer than three slices.
 
     A slice is called ``noun``.
     """
     parts = [count(smaller, "smaller topic", "smaller topics")] if smaller else []
-    parts += [f"{count(short, 'topic', 'topics')} with less than three {noun}s"] if short else []
+    parts += [f"{count(short, 'topic', 'topics')} with fewer than three {noun}s"] if short else []
     return f"Not drawn: {' and '.join(parts)}." if parts else ""

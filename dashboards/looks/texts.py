@@ -32,7 +32,7 @@ OLD_BROWSER = "This browser cannot decompress the page; use one released in 2023
 NO_SCRIPT = "The figures need JavaScript, all of which is in this file. The strongest words of every topic:"
 OFFLINE = "This page is one file: it makes no network requests."
 NO_DOCUMENTS = "no documents"
-SERVED = "This page is served from this machine and shows the run file while the tracker writes it."
+SERVED = "This page is served by vmfstream and shows the run file while a run writes it."
 FIND = "Find a word"
 MORE = "More views"
 

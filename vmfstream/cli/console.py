@@ -204,8 +204,9 @@ def _topics_found(state: EngineState, most: int, documents: int) -> str:
         return "no topics: all numbers of all vectors are 0"
     if not found:
         return (
-            "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; numbers and "
-            "emoji are no words; are the texts in another field (--text), or too few?"
+            "no topics: no word is in at least two documents (three, once there are 1,000) and in at most half of "
+            "them; numbers, emoji and words of more than 40 characters do not count; are the texts in another field "
+            "(--text), or too few?"
         )
     if documents < 2 * most:  # a first fit has at most half as many
         return f"topics: {found:,}; {documents:,} documents are too few for {most:,}, each of which needs at least two"

@@ -31,7 +31,7 @@ def reproduce(
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="HTML file to write the tables and figures to.")] = None,
 ) -> None:
-    """Compute the tables of a paper, each value beside the printed one.
+    """Compute the tables of a paper, beside the printed values.
 
     To check the models against the papers that they are from. Finished fits are cached under a key of all that
     determines them (data, code, libraries, settings), so that the same command continues after Ctrl-C. Figures are

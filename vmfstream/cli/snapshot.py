@@ -49,7 +49,7 @@ def snapshot(
             matched = int((one.topic[one.level == one.level.max()] >= 0).sum())
             leaves = int((one.level == one.level.max()).sum())
             # the run has no topics from before its newest slice, or only one slice
-            scored = "newest slice not scored, for there are no topics before it"
+            scored = "newest slice not scored, because there are no topics before it"
             if not math.isnan(one.predicted):
                 scored = (
                     f"newest slice predicted with {one.predicted:.1f} nats a document, by the run with {one.live:.1f}"

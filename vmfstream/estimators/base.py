@@ -117,7 +117,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if feature_names is None:
             feature_names = self._own_feature_names()
         if feature_names is None:
-            raise ValueError("feature_names: expected the names of the columns, for the rows of the fit had none")
+            raise ValueError("feature_names: expected the names of the columns, because the rows of the fit had none")
         means = self.means_
         return words_of_means(means[-1] if means.ndim == 3 else means, feature_names, top)
 

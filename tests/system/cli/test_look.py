@@ -128,7 +128,7 @@ def test_a_snapshot_without_a_slice_to_compare_by_says_so(run: Run, tmp_path: Pa
     path = tmp_path / "run.duckdb"
     assert run("run", write(tmp_path / "in.jsonl", lines(30)), "--slices", "year", "-k", 90, "--out", path)[0] == 0
     code, out, _ = run("snapshot", path, "--kind", "flat")
-    assert (code, "newest slice not scored, for there are no topics before it" in out) == (0, True)
+    assert (code, "newest slice not scored, because there are no topics before it" in out) == (0, True)
     assert "nan" not in out
 
 

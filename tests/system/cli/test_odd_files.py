@@ -27,7 +27,7 @@ def fruit(at: int) -> str:
 def test_a_run_without_topics_says_why(run: Run, tmp_path: Path, text: str) -> None:
     given = table(tmp_path / "same.csv", [(f"2020-{month:02d}-01", text) for month in range(1, 13) for _ in range(5)])
     code, out, _ = run("replay", given, "--slices", "month", "--out", tmp_path / "run.duckdb")
-    assert (code, "no topics: no word is in two documents or more" in out) == (0, True)
+    assert (code, "no topics: no word is in at least two documents" in out) == (0, True)
     assert run("show", tmp_path / "run.duckdb")[1] == "there are no topics\n"
     code, out, _ = run("export", tmp_path / "run.duckdb", tmp_path / "page.html")
     assert (code, "page:" in out) == (0, True)

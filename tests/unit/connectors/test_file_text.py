@@ -69,7 +69,7 @@ def test_another_encoding_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     path.write_bytes(b"time,text\n2001,caf\xe9\n")
     with caplog.at_level(logging.WARNING):
         assert texts(path) == ["café"]
-    assert "old.csv is no UTF-8: read as Windows-1252" in caplog.text
+    assert "old.csv is not UTF-8: it is read as Windows-1252" in caplog.text
 
 
 def test_a_wrong_encoding_says_where_reading_ended(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_encodings_of_plain_texts_are_told_by_each(
         *(f"Größe und Öl {at}" for at in range(3)),
         "plain",
     ]
-    told = [f"{tmp_path.name}: texts that are no UTF-8 are read as Windows-1252; say --encoding if they are another"]
+    told = [f"{tmp_path.name}: texts that are not UTF-8 are read as Windows-1252; give --encoding if they are another"]
     assert [record.getMessage() for record in caplog.records] == (told if encoding == "cp1252" else [])
 
 

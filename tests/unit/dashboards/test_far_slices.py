@@ -90,10 +90,10 @@ def test_a_page_without_topics_says_why() -> None:
         for name, found in ((name, getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames"))
     }
     text, _ = build_page(replace(rows, **frames))
-    assert "documents and no topics yet. They need words that are in two documents or more" in text
+    assert "documents and no topics yet. They need words that are in at least two documents" in text
     assert "Stories are below." not in text
     assert (
-        "at most half of them. Numbers and emoji are no words. Stories are below."
+        "at most half of them. Numbers, emoji and words of more than 40 characters do not count. Stories are below."
         in build_page(with_stories(replace(rows, **frames), (1, 5, 0, 2, "flood")))[0]
     )
     assert 'id="notice" hidden' in text

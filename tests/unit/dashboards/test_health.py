@@ -191,7 +191,7 @@ def test_nothing_is_unusual_before_the_warm_up() -> None:
     documents = [1000.0] * SLICES
     documents[3] = documents[WARM_UP - 1] = documents[WARM_UP] = 10.0
     assert np.flatnonzero(row(run(documents=documents), "Documents").unusual).tolist() == [WARM_UP]
-    assert health(run(slices=5)).verdict == ("Too few dates to tell what is usual: 5 of 14.", KEPT)
+    assert health(run(slices=5)).verdict == ("Too few dates to tell what is usual: 5 of 15.", KEPT)
 
 
 def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None:

@@ -25,8 +25,9 @@ from vmfstream.text.encoders import VectorEncoder
             0,
             20,
             None,
-            "no topics: no word is in two documents or more (three of 1,000) and in at most half of them; numbers and "
-            "emoji are no words; are the texts in another field (--text), or too few?",
+            "no topics: no word is in at least two documents (three, once there are 1,000) and in at most half of "
+            "them; numbers, emoji and words of more than 40 characters do not count; are the texts in another field "
+            "(--text), or too few?",
         ),
     ],
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NO_TOPICS = (
     "there are no topics: the first ones are found when a slice ends; those of words need some in two documents or "
-    "more (three of 1,000), but in at most half of them, those of vectors one that is not 0"
+    "more (three, once there are 1,000), but in at most half of them, those of vectors one that is not 0"
 )
 """Why nothing can be said about topics, for users."""
 
