@@ -114,9 +114,14 @@ def chart(
 
 
 def save_buttons(name: str, *, table: bool = True) -> str:
-    """Return the buttons that save a chart as a picture and its rows as a file."""
-    rows = f'<button class="quiet" data-csv="{name}">save table</button>' if table else ""
-    return f'<button class="quiet" data-save="{name}">save picture</button>{rows}'
+    """Return the buttons that save a chart as a picture and its rows as a file; the heading says of what they are."""
+    rows = save_table(name) if table else ""
+    return f'<button class="quiet" data-save="{name}" aria-describedby="{name}-title">save picture</button>{rows}'
+
+
+def save_table(name: str) -> str:
+    """Return the button that saves the rows of a panel as a file."""
+    return f'<button class="quiet" data-csv="{name}" aria-describedby="{name}-title">save table</button>'
 
 
 def switch(name: str, label: str, choices: Sequence[tuple[str, str, bool]]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
-from vmfstream.dashboards.panels import PageParts, Panel
+from vmfstream.dashboards.panels import PageParts, Panel, save_table
 from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes
 from vmfstream.dashboards.rows.history import Doubles, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
@@ -41,7 +41,7 @@ def section(parts: PageParts) -> str:
         f'<p class="muted">{texts.TABLE_CAPTION}</p>'
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="table-title">'
         f'<table id="topics"><thead><tr>{heads}</tr></thead><tbody></tbody></table></div>'
-        '<div class="tools"><button class="quiet" data-csv="table">save table</button></div>'
+        f'<div class="tools">{save_table("table")}</div>'
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import clean, for_html
-from vmfstream.dashboards.panels import PageParts, Panel, switch
+from vmfstream.dashboards.panels import PageParts, Panel, save_table, switch
 from vmfstream.dashboards.rows.history import History, Ints
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import StoryFrame, StorySliceFrame, Times, kept, trend_word
@@ -32,7 +32,7 @@ def section(parts: PageParts) -> str:
         f'<div class="choices">{scope}</div></div>'
         '<p class="muted" id="stories-caption"></p><ol id="stories" aria-labelledby="stories-title"></ol>'
         '<p><button class="quiet" id="stories-more" hidden></button></p>'
-        '<div class="tools"><button class="quiet" data-csv="stories">save table</button></div>'
+        f'<div class="tools">{save_table("stories")}</div>'
     )
 
 

@@ -144,6 +144,14 @@ def test_why_nothing_is_drawn_stands_above_the_empty_places(page: str, why: str)
     assert 0 < page.find(why) < page.find('data-view="river"')
 
 
+def test_buttons_that_save_are_told_apart_by_the_heading_that_describes_them(page: str) -> None:
+    buttons = re.findall(r'<button class="quiet" data-(?:save|csv)="\w+"[^>]*>', page)
+    headings = [re.search(r' aria-describedby="([\w-]+)"', button) for button in buttons]
+    assert len(buttons) >= 10
+    assert [button for button, found in zip(buttons, headings, strict=True) if not found] == []
+    assert [found[1] for found in headings if found and page.count(f'id="{found[1]}"') != 1] == []
+
+
 def test_banned_words_stay_out(page: str) -> None:
     own = re.sub(r"<script[^>]*>.*?</script>|<style>.*?</style>", "", page, flags=re.S).lower()
     said = own + " " + " ".join(_strings(data_of(page)["wording"])).lower()
