@@ -84,6 +84,17 @@ def test_every_dependency_has_a_lower_bound() -> None:
         assert one.name == "vmfstream" or ">=" in {bound.operator for bound in one.specifier}, one
 
 
+def test_every_extra_is_in_the_table_of_extras() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    rows = [line for line in (ROOT / "docs" / "install.md").read_text().splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split("|")[1])} == set(extras)
+    (everything,) = extras["all"]
+    assert set(extras) - {"all", "test", "docs"} - set(re.findall(r"[\w-]+", everything)) == {
+        "sentence-transformers",
+        "onnx",
+    }
+
+
 def test_the_library_in_the_page_is_as_published() -> None:
     library = get_plotlyjs().encode()
     digest = hashlib.sha256(library)
