@@ -309,7 +309,11 @@ views.globe = {
       globe.rotation ??= fig.layout.geo.projection.rotation;
       const at = mayTurn && topicsOnGlobe().find((dot) => dot.topic === own)?.at;
       if (at && visibleSphere().front(at) < 0.3) {
-        const [lon, lat] = toLonLat(at);
+        // only until it is 45 degrees from the middle: what was in view stays there as far as it can
+        const away = toVector(globe.rotation.lon, globe.rotation.lat);
+        const way = tangentTo(away, at);
+        const part = 1 - 45 / Math.hypot(...way);
+        const [lon, lat] = toLonLat(moveAlong(away, [way[0] * part, way[1] * part]));
         globe.rotation = { lon, lat: Math.max(-60, Math.min(60, lat)) };
       }
       await drawGlobe();

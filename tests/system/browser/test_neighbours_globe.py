@@ -187,9 +187,12 @@ def test_the_globe_turns_and_asks_nobody_for_coasts(visit: Open) -> None:
     assert js(page, asked) == 0
 
 
-def test_a_topic_behind_the_globe_is_turned_to_the_front(visit: Open) -> None:
+def test_a_topic_behind_the_globe_is_turned_to_the_front_and_no_farther(visit: Open) -> None:
     page = visit("#t=2&tab=globe")
-    for _ in range(6):
+    assert until(page, "document.querySelector('#globe .plot').data")
+    facing, turned = "return document.querySelector('#globe .plot').layout.geo.projection.rotation", 0
+    for _ in range(30):
+        before = js(page, facing)
         press(page, "ArrowDown")
         time.sleep(0.3)
         chosen = int(topic(page).split()[1])
@@ -197,9 +200,13 @@ def test_a_topic_behind_the_globe_is_turned_to_the_front(visit: Open) -> None:
         wide = "const p = document.querySelector('#globe .plot').data.at(-2); return p.marker.line.width"
         k = int(np.argmax(js(page, wide)))
         dots = sphere(trace(page, "globe", "dots"))
-        rotation = js(page, "return document.querySelector('#globe .plot').layout.geo.projection.rotation")
+        rotation = js(page, facing)
         away = sphere({"lon": [rotation["lon"]], "lat": [rotation["lat"]]})[0]
         assert dots[k] @ away > 0.25, chosen
+        if rotation != before:
+            turned += 1
+            assert dots[k] @ away < np.cos(np.radians(44)), chosen
+    assert turned
 
 
 def test_settling_and_lonely_topics_say_what_is_missing(visit: Open) -> None:
