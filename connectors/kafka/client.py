@@ -184,6 +184,11 @@ def _explain(
         return f"no right to use topic {name} of {address.url}: {kind}; ask for it, or log in as another user"
     if isinstance(error, kafka_errors.UnknownTopicOrPartitionError):
         return f"there is no topic {name} at {address.url}"
+    if isinstance(error, kafka_errors.InvalidTimestampError):
+        return (
+            f"{address.url} refuses a message of topic {name} for its time, which lies too far from the broker's; "
+            "check the times of the documents, the clocks of both machines, and the topic's limits for them"
+        )
     if isinstance(error, _NO_ANSWER):
         return f"{address.url} does not answer: {reason}"
     return f"{address.url}: {type(error).__name__}: {reason}"

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from kafka.errors import KafkaConnectionError
+from kafka.errors import InvalidTimestampError, KafkaConnectionError
 
 from vmfstream.connectors.kafka import client
 from vmfstream.connectors.kafka.client import explain_errors
@@ -144,6 +144,15 @@ def test_refused_handshakes_are_explained(protocol: str, reason: str, says: str)
             raise KafkaConnectionError
 
     with pytest.raises(InputError, match=f"^kafka://h:9092/t .*{says}"):
+        refuse()
+
+
+def test_a_message_refused_for_its_time_says_what_to_check() -> None:
+    def refuse() -> None:
+        with explain_errors(parse_address("kafka://h/t"), ClientOptions({})):
+            raise InvalidTimestampError
+
+    with pytest.raises(InputError, match=r"topic t for its time.* clocks of both machines"):
         refuse()
 
 
