@@ -160,6 +160,7 @@ class RunSettings:
         if self.phrases and (self.embed or self.dimension):
             raise InputError("phrases: they are features of texts; expected texts without --embed and --vector")
         object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
+        object.__setattr__(self, "language", ",".join(name.strip().lower() for name in self.language.split(",")))
         if self.embed:
             from vmfstream.text.sentence_models import full_name
 
@@ -411,7 +412,7 @@ _MOST_STORIES = 10_000
 log = logging.getLogger(__name__)
 
 _NOT_STORED = {"rules", "slices_by_times", "from_file"}
-_MAY_DIFFER = {"title", "licence", "source", "begins"} | _NOT_STORED
+_MAY_DIFFER = {"title", "licence", "source", "begins", "language"} | _NOT_STORED  # languages go with stop words
 _CODE = {"tokeniser": "tokeniser", "embed": "sentence model"}
 _RULE = "rule."
 
@@ -445,6 +446,8 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
         )
     for f in fields(wanted):
         was, now = getattr(old, f.name), getattr(wanted, f.name)
+        if f.name == "stop_words":
+            was, now = _stop_words_apart(old, wanted)
         if f.name not in _MAY_DIFFER and was != now:
             if f.name == "topics_from":
                 was, now = _first_that_differ(seeds_from_text(was), seeds_from_text(now))
@@ -466,6 +469,20 @@ def _first_that_differ(was: Sequence[Seed], now: Sequence[Seed]) -> Sequence[str
     """Return the first topics to begin with that are not the same, with the beginning of what each is made of."""
     both = next(pair for pair in zip_longest(was, now) if pair[0] != pair[1])
     return ["" if one is None else f"{one.name}: {', '.join((*one.words, *one.documents))}"[:80] for one in both]
+
+
+def _stop_words_apart(old: RunSettings, wanted: RunSettings) -> Sequence[str]:
+    """Return the languages of the stop words of both, with the first further words that only one of them has."""
+    words = [set(one.stop_words.split()) for one in (old, wanted)]
+    told = []
+    for one, own in zip((old, wanted), words, strict=True):
+        apart = sorted(own - (words[0] & words[1]))
+        told.append(", ".join([*sorted(one.language.split(",")), *apart[:_TOLD], *["..."][: len(apart) > _TOLD]]))
+    return told
+
+
+_TOLD = 5
+"""Words that an error tells."""
 
 
 def follow(

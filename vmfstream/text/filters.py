@@ -67,7 +67,8 @@ def languages() -> list[str]:
 
 
 def is_language(name: str) -> bool:
-    """Tell whether there is a list of stop words of this name, or it stands for that of each document's language."""
+    """Tell whether a name, in any case, is one of a list of stop words or of that of each document's language."""
+    name = name.lower()
     return name == AUTO or name in STOP_WORDS or name in languages()
 
 
@@ -77,25 +78,26 @@ def stop_words_of(wanted: str | Iterable[str] | None) -> Iterable[str]:
     Parameters
     ----------
     wanted : str, iterable of str or None
-        Names of `languages` with commas between them; a list of words, in which such a name stands for its words; or
-        None for none.
+        Names of `languages`, in any case, with commas between them; a list of words, in which such a name stands for
+        its words; or None for none.
 
     Raises
     ------
     InputError
-        If a language has no list; names those that have.
+        If a language has no list, and names those that have; if ``auto`` stands beside a language.
 
     Examples
     --------
     >>> "und" in stop_words_of("english,german"), "fire" in stop_words_of("english")
     (True, False)
     """
-    if wanted is None or wanted == AUTO:  # a tokeniser leaves them out
+    if wanted is None:
         return ()
     if not isinstance(wanted, str):
         given = list(wanted)
         return [word for one in given for word in (_listed(one) if is_language(one) else (one,))]
-    names = [name.strip() for name in wanted.split(",")]
+    names = [name.strip().lower() for name in wanted.split(",")]
+    check_alone(names)
     for name in names:
         if not is_language(name):
             raise InputError(
@@ -104,7 +106,16 @@ def stop_words_of(wanted: str | Iterable[str] | None) -> Iterable[str]:
     return list(dict.fromkeys(word for name in names for word in _listed(name)))
 
 
+def check_alone(names: Sequence[str]) -> None:
+    """Raise InputError if ``auto`` is one of several names of languages."""
+    if AUTO in names and len(names) > 1:
+        raise InputError(f"stop words: {AUTO} stands for every language, and goes with further words only")
+
+
 def _listed(language: str) -> Iterable[str]:
+    language = language.lower()
+    if language == AUTO:  # a tokeniser leaves them out
+        return ()
     if language in STOP_WORDS:
         return STOP_WORDS[language]()
     from stop_words import get_stop_words
@@ -129,20 +140,20 @@ def chosen_stop_words(text: str) -> tuple[str, list[str]]:
     """
     names: list[str] = []
     words: list[str] = []
-    given = [part.strip() for part in text.split(",")]
-    for one in given:
-        if one == NO_STOP_WORDS:
+    none = False
+    for one in (part.strip() for part in text.split(",")):
+        if one.lower() == NO_STOP_WORDS:
+            none = True
             continue
         if is_language(one):
-            names.append(one)
+            names.append(one.lower())
             continue
         path = Path(one).expanduser()
         if not one or not path.is_file():
             raise InputError(f"stop words: expected {_known()}, {NO_STOP_WORDS} or a file of words, got {one!r}")
         words += _words_of_file(path)
-    if AUTO in names and len(names) > 1:
-        raise InputError(f"stop words: {AUTO} stands for every language, and goes with files of words only")
-    if NO_STOP_WORDS in given and names:
+    check_alone(names)
+    if none and names:
         raise InputError(
             f"stop words: {NO_STOP_WORDS} leaves none out, and goes with files of words only, got {text!r}"
         )

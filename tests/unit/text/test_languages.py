@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections import Counter
@@ -65,6 +66,30 @@ def test_several_at_once_and_own_words() -> None:
     assert list(stop_words_of(["brexit"])) == ["brexit"]
 
 
+def test_case_of_names_does_not_matter() -> None:
+    assert stop_words_of("English, GERMAN") == stop_words_of("english,german")
+    assert set(stop_words_of(["German", "brexit"])) == {*stop_words_of("german"), "brexit"}
+    assert chosen_stop_words("English") == ("english", [])
+    assert chosen_stop_words("None") == ("none", [])
+    for wanted, language, words in (("English", "english", ""), (["English", "Foo"], "english", "Foo")):
+        settings = TopicTracker(stop_words=wanted)._run
+        assert (settings.language, settings.stop_words) == (language, words)
+
+
+def test_every_language_stands_alone() -> None:
+    for wanted in ("auto,english", ["auto", "english"]):
+        with pytest.raises(InputError, match="auto stands for every language"):
+            TopicTracker(stop_words=wanted)
+
+
+def test_a_run_goes_on_with_the_same_stop_words_only() -> None:
+    begun = RunSettings(language="english,german", stop_words="cat dog").as_text()
+    assert agree(RunSettings(language="german, English", stop_words="dog cat"), begun).stop_words == "cat dog"
+    says = "stop_words = 'english, german, dog' and cannot be continued with 'german, a, b, c, d, e, ...'"
+    with pytest.raises(InputError, match=re.escape(says)):
+        agree(RunSettings(language="german", stop_words="cat f e d c b a"), begun)
+
+
 def test_a_file_of_words(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("\ufeffBrexit, cramer\n\nsays  # who\nbrexit Brexit\n", encoding="utf-8")
@@ -103,7 +128,7 @@ def test_run_files_of_before_keep_their_list() -> None:
     assert RunSettings.from_text(stored).language == "scikit-learn"
     assert agree(RunSettings(), stored).language == "scikit-learn"
     assert RunSettings.from_text(RunSettings().as_text()).language == "english"
-    with pytest.raises(InputError, match="begun with language = 'scikit-learn' and cannot be continued with 'german'"):
+    with pytest.raises(InputError, match="with stop_words = 'scikit-learn' and cannot be continued with 'german'"):
         agree(RunSettings(language="german"), stored)
 
 
