@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -55,13 +55,14 @@ class ManualSource:
         ids: Sequence[Any] | None,
         order: NDArray[np.int64],
         titles: Sequence[Any] | None = None,
+        timeless: Mapping[int, str] | None = None,
     ) -> None:
         """Add documents to be read, one after the other.
 
         Parameters
         ----------
         texts : sequence of N str
-        times : (N,), as of `moments`.
+        times, timeless : (N,) and reasons by places, as of `moments`.
         ids : sequence of N, or None for none. A text without an id (None, NaN, a blank one) is called ``texts:`` and
             its number among all, in the order in which they were given.
         order : (N,), the places of the texts in the order in which they are to be read.
@@ -73,11 +74,9 @@ class ManualSource:
         offset = np.arange(self._count, self._count + n)
         self._count += n
         known: list[str | None] = [encodable(plain_text(text)) if isinstance(text, str) else None for text in texts]
-        rejected = {
-            at: Rejected(PART, int(offset[at]), _why_none(texts[at]))
-            for at, text in enumerate(known)
-            if not text or text.isspace()
-        }
+        reasons = dict(timeless or {})
+        reasons |= {at: _why_none(texts[at]) for at, text in enumerate(known) if not text or text.isspace()}
+        rejected = {at: Rejected(PART, int(offset[at]), reason) for at, reason in reasons.items()}
         given = [None] * n if ids is None else list(map(_written, ids))
         names = [id if id and not id.isspace() else f"{PART}:{at}" for id, at in zip(given, offset, strict=True)]
         for at in rejected:
@@ -139,47 +138,46 @@ def given_ids(ids: Iterable[Any], n: int) -> list[Any]:
     return found
 
 
-def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
+def moments(times: Sequence[Time] | Time, n: int) -> tuple[NDArray[np.int64], dict[int, str]]:
     """Return the times of ``n`` texts, one for all or one each, in microseconds since 1970.
 
+    Returns
+    -------
+    times : (n,)
+    reasons : dict
+        Why a time is missing (NaT, None) or none, by its place.
+
     Raises
     ------
     InputError
-        If one is missing or no time, whose place is told, or there are not as many as texts.
+        If none of them is a time, or there are not as many as texts.
     """
     if isinstance(times, Time | np.number):
-        return np.full(n, microseconds(moment(times)))
+        return np.full(n, microseconds(_moment(times))), {}
     try:
-        given: Iterator[Any] = iter(getattr(times, "to_pylist", lambda: times)())  # of a column of Arrow
+        given: list[Any] = list(getattr(times, "to_pylist", lambda: times)())  # of a column of Arrow
     except TypeError:
         raise InputError(f"times: expected one per text, or one for all, got {type(times).__name__}") from None
-    found = [microseconds(moment(time, at)) for at, time in enumerate(given)]
-    if len(found) != n:
-        raise InputError(f"times: expected one per text ({n}), got {len(found)}")
-    return np.array(found, np.int64)
+    if len(given) != n:
+        raise InputError(f"times: expected one per text ({n}), got {len(given)}")
+    found, reasons = np.zeros(n, np.int64), dict[int, str]()
+    for at, time in enumerate(given):
+        try:
+            found[at] = microseconds(_moment(time, at))
+        except InputError as error:
+            reasons[at] = str(error)
+            if len(reasons) == n:
+                raise InputError(reasons[0]) from None
+    return found, reasons
 
 
-def moment(time: Time, at: int | None = None) -> datetime:
-    """Return a time as an aware datetime in UTC, which it is in if it names no zone.
-
-    Parameters
-    ----------
-    time : a moment.
-    at : its place among several, for the message.
-
-    Raises
-    ------
-    InputError
-        If it is missing (NaT) or no time.
-    """
+def _moment(time: Any, at: int | None = None) -> datetime:
+    """Return a time as an aware datetime in UTC; InputError, which tells its place ``at``, if it is none."""
+    named = "times" if at is None else f"times[{at}]"
     if isinstance(time, np.datetime64 | datetime) and time != time:  # the missing times of numpy and pandas
-        raise InputError(f"{_named(at)}: NaT is no time")
+        raise InputError(f"{named}: NaT is no time")
     try:
         return from_value(time)
     except ValueError:
         expected = "expected a datetime, a date, a year or a text such as 2021-03-31"
-        raise InputError(f"{_named(at)}: {expected}, got {time!r}") from None
-
-
-def _named(at: int | None) -> str:
-    return "times" if at is None else f"times[{at}]"
+        raise InputError(f"{named}: {expected}, got {time!r}") from None

@@ -186,7 +186,7 @@ def _unmasked(column: NDArray[Any]) -> Any:
 
 
 def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Sequence[Any]]:
-    """Return the columns of ``rows``, mappings that have text and time all; other arguments as of `documents_of`."""
+    """Return the columns of ``rows``, mappings named by the first one; other arguments as of `documents_of`."""
     first = rows[0] if rows else {}
     keys = list(first) if isinstance(first, Mapping) else []
     usual = (("text", TEXT_NAMES), ("time", TIME_NAMES))[: 2 if timed else 1]
@@ -195,7 +195,7 @@ def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) ->
         given = names[kind]
         needed.append(next(iter(named(keys, others if given is None else (given,))), given or kind))
     for i, row in enumerate(rows):
-        if not isinstance(row, Mapping) or not all(name in row for name in needed):
+        if not isinstance(row, Mapping) or not (i or all(name in row for name in needed)):
             found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
             texts = "; texts are given with times=, one for each or one for all" if isinstance(row, str) else ""
             texts += "; with slices=100, or another number of documents, they need none" if texts else ""

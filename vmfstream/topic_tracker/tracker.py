@@ -278,7 +278,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         documents : sequence of str, or a table
             Texts, also as a Series, an array or a generator, or a frame of pandas or polars, a table of Arrow or
             whatever has ``__arrow_c_stream__``, a data set of Hugging Face, a mapping of columns, or an iterable of
-            mappings. What is no text, or an empty one, is left out, with a warning.
+            mappings. What is no text, or an empty one, and what has no time that can be read, is left out, with a
+            warning.
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
             Of a table None: its column for the time counts. Slices of a number of documents need none.
         ids : sequence of str, optional
@@ -293,8 +294,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         Raises
         ------
         InputError
-            If the tracker was finished, a time is none, times or ids are not one per text, a table has no column for
-            the text or the time, or ``tokeniser`` or ``embed`` fails.
+            If the tracker was finished, no time can be read, times or ids are not one per text, a table has no column
+            for the text or the time, or ``tokeniser`` or ``embed`` fails.
 
         Examples
         --------
@@ -339,10 +340,10 @@ class TopicTracker(Labelling, Answers, Decisions):
         check_texts(texts)
         if not isinstance(texts, Sized):
             raise InputError(f"texts: expected a sequence of texts, got {type(texts).__name__}")
-        times_of_texts = moments(times, len(texts))
+        times_of_texts, timeless = moments(times, len(texts))
         known = None if ids is None else given_ids(ids, len(texts))
         with self._lock:
-            late, refused = self._read(texts, times_of_texts, known, titles)
+            late, refused = self._read(texts, times_of_texts, known, titles, timeless)
         if late:
             warnings.warn(
                 f"{late:,} of {len(texts):,} documents belong to slices that were closed by earlier "
@@ -363,6 +364,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         times: NDArray[np.int64],
         ids: Sequence[str] | None,
         titles: Sequence[Any] | None,
+        timeless: Mapping[int, str],
     ) -> tuple[int, list[Rejected]]:
         """Read texts as `_learn` does; return how many were late, and those that were left out."""
         self._order = np.arange(len(texts)) if self._counted else np.argsort(times, kind="stable")
@@ -370,7 +372,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         position, commits = self._engine.state.position, len(self._store.commits)
         late = position.late
         with self._all_or_nothing():
-            self._source.add(texts, times, ids, self._order, titles)
+            self._source.add(texts, times, ids, self._order, titles, timeless)
             self._engine.run(stop=lambda: self._source.empty and self._engine.caught_up)
         refused = [one for commit in self._store.commits[commits:] for one in commit.rejected]
         return position.late - late, refused

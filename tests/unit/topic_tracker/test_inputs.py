@@ -244,19 +244,27 @@ def test_texts_are_times(time: str) -> None:
         np.testing.assert_equal(found.topics(), wanted.topics())
 
 
-@pytest.mark.parametrize("time", ["yesterday", "", None, True, float("nan")])
-def test_what_is_no_time_is_refused(time: Any) -> None:
-    message = r"times\[1\]: expected a datetime, a date, a year or a text such as 2021-03-31, got "
-    with pytest.raises(InputError, match=message):
-        TopicTracker().learn(["a ship"] * 3, [2001, time, "x"])
-    with pytest.raises(InputError, match=message):
-        TopicTracker().learn({"text": ["a ship"] * 3, "time": [2001, time, "x"]})
+@pytest.mark.parametrize("time", ["yesterday", "", None, True, float("nan"), np.datetime64("NaT", "us"), pd.NaT])
+def test_a_document_without_a_time_is_left_out(time: Any) -> None:
+    texts = ["a ship", "a cat", "a dog"]
+    rows = [{"text": "a ship", "time": 2001}, {"text": "a cat", "time": time}, {"text": "a dog", "time": "2001-03"}]
+    asked = [(texts, [2001, time, "2001-03"]), (rows,), ({"text": texts, "time": [2001, time, "2001-03"]},)]
+    asked += [([rows[0], {"text": "a cat"}, rows[2]],), (pd.DataFrame(rows),)] if time is None else []
+    for given in asked:
+        tracker = TopicTracker(documents=True)
+        with pytest.warns(UserWarning, match=r"1 of 3 .* reason: times\[1\]: (NaT is no time|expected a .*, got)"):
+            tracker.learn(*given)
+        assert [one.offset for one in tracker.rejected] == [1]
+        assert tracker.documents()["id"].tolist() == ["texts:0", "texts:2"]
 
 
-@pytest.mark.parametrize("missing", [np.datetime64("NaT", "us"), pd.NaT])
-def test_the_place_of_a_missing_time_is_told(missing: Any) -> None:
-    with pytest.raises(InputError, match=r"times\[2\]: (NaT is no time|expected a datetime, .* got NaT)"):
-        TopicTracker().learn(["a ship"] * 3, [2001, "2001-03", missing])
+@pytest.mark.parametrize("missing", [np.datetime64("NaT", "us"), pd.NaT, "31/03/2001"])
+def test_times_none_of_which_can_be_read_are_refused(missing: Any) -> None:
+    message = r"times\[0\]: (NaT is no time|expected a datetime, a date, a year or a text such as 2021-03-31, got )"
+    with pytest.raises(InputError, match=message):
+        TopicTracker().learn(["a ship"] * 3, [missing, None, missing])
+    with pytest.raises(InputError, match=message):
+        TopicTracker().learn({"text": ["a ship"] * 3, "time": [missing] * 3})
 
 
 @pytest.mark.parametrize("times", [object(), np.array(2001)])
@@ -770,8 +778,8 @@ def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
     with pytest.raises(InputError, match="there are no topics: the first ones are found when a slice ends"):
         TopicTracker().predict(texts)
     known_before = known(table)
-    with pytest.raises(InputError, match=r"times\[1\]: expected a datetime"):
-        table.fit(texts[:2], times=cast(Any, [2003, None]))
+    with pytest.raises(InputError, match=r"times\[0\]: expected a datetime"):
+        table.fit(texts[:2], times=cast(Any, [None, None]))
     assert known(table) == known_before
 
 
