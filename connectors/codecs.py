@@ -92,7 +92,7 @@ class FieldCodec:
     For a name that is None the usual ones are tried (``TIME_NAMES`` and so on): the first field that exists and is not
     null is read, whatever its case, blanks, hyphens and underscores; ``meta.published`` is the field ``published`` of
     the object ``meta``.
-    Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
+    Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, quarters such as ``2021 Q2``, years,
     dates as the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 (by magnitude), and
     datetime objects. Character references of HTML in texts are read: ``&amp;`` is ``&``. ``@key``, ``@key.name`` and
     ``@header.NAME`` are the key of a Kafka message, a field of it, and a header; ``attached`` lists which of these a

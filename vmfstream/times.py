@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -14,8 +15,16 @@ SECONDS = _SINCE_1970[0]
 """From and below: integers that are seconds since 1970."""
 
 
+_QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])|Q([1-4])[ -]?(\d{4})", re.IGNORECASE)
+_WEEK = re.compile(r"(\d{4}) (W\d\d)")  # as slices are labelled
+_ONE_DIGIT = re.compile(r"(?<![\d.,])\d(?!\d)")
+_UTC = re.compile(r" ?(UTC|GMT)$")
+
+
 def from_value(value: object) -> datetime:
-    """Return the time that a text, a number, a date or a time of Python, numpy or pandas stands for, in UTC.
+    """Return the time that a text, a number, a date, time or period of Python, numpy or pandas stands for, in UTC.
+
+    A period is the time of its beginning.
 
     Raises
     ------
@@ -36,6 +45,7 @@ def from_value(value: object) -> datetime:
             value = (value.astype("datetime64[us]") if moment else value).item()
             if moment and not isinstance(value, datetime):
                 raise ValueError("no time")
+        value = getattr(value, "start_time", value)  # of a period of pandas
         if isinstance(value, Decimal):  # of Parquet
             value = whole if (whole := int(value)) == value else float(value)
         if isinstance(value, datetime):
@@ -50,7 +60,9 @@ def from_value(value: object) -> datetime:
 
 
 def from_text(text: str) -> datetime:
-    """Return the time of an ISO date or time, ``YYYY-MM``, or a number as of `from_number`, in UTC.
+    """Return the time of an ISO date or time, ``YYYY-MM``, a quarter, or a number as of `from_number`, in UTC.
+
+    Zeros before a digit of a date may lack, and UTC may be named.
 
     Raises
     ------
@@ -61,7 +73,28 @@ def from_text(text: str) -> datetime:
     --------
     >>> from_text("2021-03-31T12:00:00+02:00").isoformat(), from_text("2021-03").isoformat()
     ('2021-03-31T10:00:00+00:00', '2021-03-01T00:00:00+00:00')
+    >>> from_text("2021 Q2") == from_text("2021-4-1 0:00 UTC")
+    True
     """
+    try:
+        return _usual(text)
+    except ValueError:
+        if (plain := _plain(text)) == text:
+            raise
+        return _usual(plain)
+
+
+def _plain(text: str) -> str:
+    """Return a quarter, a week, or a date with single digits or the name of UTC as ISO writes it."""
+    if quarter := _QUARTER.fullmatch(text):
+        year, number = quarter[1] or quarter[4], int(quarter[2] or quarter[3])
+        return f"{year}-{3 * number - 2:02}"
+    if text[:4].isdecimal() and text[4:5] == "-":
+        return _UTC.sub("Z", _ONE_DIGIT.sub(r"0\g<0>", text))
+    return _WEEK.sub(r"\1-\2", text)
+
+
+def _usual(text: str) -> datetime:
     if text[4:5] == "-" and len(text) > 7:  # no number has one there
         return utc(datetime.fromisoformat(text))
     # numbers go first: the ISO parser would take some numbers of milliseconds for dates with a time

@@ -215,6 +215,10 @@ SECONDS = int(MOMENT.timestamp())
         (20240229, datetime(2024, 2, 29, tzinfo=UTC)),
         ("2024-02", datetime(2024, 2, 1, tzinfo=UTC)),
         ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
+        *((text, datetime(2024, 4, 1, tzinfo=UTC)) for text in ("2024 Q2", "2024Q2", "2024-q2", "Q2 2024", "Q2-2024")),
+        *((text, datetime(2024, 4, 1, tzinfo=UTC)) for text in ("2024 W14", "2024-W14", "2024-4", "2024-4-1")),
+        *((text, MOMENT.replace(hour=3)) for text in ("2024-2-29 3:14:15", "2024-02-29 03:14:15 UTC")),
+        (pandas.Period("2024-05", "Q"), datetime(2024, 4, 1, tzinfo=UTC)),
         (1987, datetime(1987, 1, 1, tzinfo=UTC)),
         (1987.0, datetime(1987, 1, 1, tzinfo=UTC)),
         (np.int16(1987), datetime(1987, 1, 1, tzinfo=UTC)),
@@ -248,7 +252,7 @@ def test_understands_times(value: object, expected: datetime) -> None:
     ["", "0", 0, -5, "yesterday", "2024-13", "2024-02-30", "20240230", "29.02.2024", 12345, 1e7, 2020.5, 10**20, -1e300,
      float("nan"), float("inf"), True, None, b"2020", [], {}, np.datetime64("NaT", "us"), np.bool_(True), "²",
      np.datetime64("12000-01-01"), np.datetime64("-200-01-01"), Decimal("2020.5"), Decimal("sNaN"), Decimal("Infinity"),
-     "9" * 5000, "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
+     "9" * 5000, "2024 Q5", "FY2024", "2024 W60", "44 BC", "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
 )  # fmt: skip
 def test_says_which_time_it_does_not_understand(value: object) -> None:
     with pytest.raises(ValueError, match="is neither a date like 2021-03-31 nor a year nor seconds since 1970"):
