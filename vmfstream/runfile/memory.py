@@ -19,7 +19,7 @@ class MemoryStore:
     Attributes
     ----------
     commits : list of Commit
-        All commits, with empty ``open_state`` and no ``slice_state``.
+        All commits, with empty ``open_state``, no ``slice_state``, and but for the newest no topics of their epochs.
     """
 
     def __init__(self) -> None:
@@ -85,6 +85,9 @@ class MemoryStore:
             check_order(one.epoch.epoch, last, "the store in memory")
             last = one.epoch.epoch
         for one in commits:
+            if self.commits:
+                newest = self.commits[-1]
+                self.commits[-1] = replace(newest, epoch=replace(newest.epoch, topics=None))
             self.commits.append(replace(one, position=dict(one.position), open_state={}, slice_state=None))
             self._position |= one.position
             self._open_state = _copied(one.open_state)

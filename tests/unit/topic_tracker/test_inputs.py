@@ -248,7 +248,7 @@ def test_texts_are_times(time: str) -> None:
 def test_a_document_without_a_time_is_left_out(time: Any) -> None:
     texts = ["a ship", "a cat", "a dog"]
     rows = [{"text": "a ship", "time": 2001}, {"text": "a cat", "time": time}, {"text": "a dog", "time": "2001-03"}]
-    asked = [(texts, [2001, time, "2001-03"]), (rows,), ({"text": texts, "time": [2001, time, "2001-03"]},)]
+    asked: list[Any] = [(texts, [2001, time, "2001-03"]), (rows,), ({"text": texts, "time": [2001, time, "2001-03"]},)]
     asked += [([rows[0], {"text": "a cat"}, rows[2]],), (pd.DataFrame(rows),)] if time is None else []
     for given in asked:
         tracker = TopicTracker(documents=True)
@@ -262,7 +262,7 @@ def test_a_document_without_a_time_is_left_out(time: Any) -> None:
 def test_times_none_of_which_can_be_read_are_refused(missing: Any) -> None:
     message = r"times\[0\]: (NaT is no time|expected a datetime, a date, a year or a text such as 2021-03-31, got )"
     with pytest.raises(InputError, match=message):
-        TopicTracker().learn(["a ship"] * 3, [missing, None, missing])
+        TopicTracker().learn(["a ship"] * 3, [missing, cast(Any, None), missing])
     with pytest.raises(InputError, match=message):
         TopicTracker().learn({"text": ["a ship"] * 3, "time": [missing] * 3})
 
@@ -781,6 +781,18 @@ def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
     with pytest.raises(InputError, match=r"times\[0\]: expected a datetime"):
         table.fit(texts[:2], times=cast(Any, [None, None]))
     assert known(table) == known_before
+
+
+def test_of_topics_between_ends_of_slices_only_the_newest_are_kept(tmp_path: Path) -> None:
+    tracker = TopicTracker(topics=3, slices="year").learn(TEXTS, 2001).learn(TEXTS, 2002)
+    one = len(pickle.dumps(tracker))
+    for text in TEXTS[:20]:
+        tracker.learn([text], 2002)
+    assert len(pickle.dumps(tracker)) - one < 20 * 5_000
+    tracker.save(tmp_path / "tracker.duckdb")
+    with duckdb.connect(tmp_path / "tracker.duckdb", read_only=True) as connection:
+        found = connection.execute("select distinct epoch from topic where epoch = (select max(epoch) from epoch)")
+        assert len(found.fetchall()) == len(connection.execute("select distinct epoch from topic").fetchall()) == 1
 
 
 @pytest.mark.thorough
