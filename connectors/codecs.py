@@ -19,6 +19,7 @@ from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES,
 from vmfstream.field_texts import as_text, encodable
 from vmfstream.html_references import plain_text
 from vmfstream.records import (
+    NO_TIME,
     Document,
     Documents,
     Message,
@@ -116,6 +117,8 @@ class FieldCodec:
     time_format : str, optional
         How times are written that are none of the above, as in `datetime.datetime.strptime`: ``%d/%m/%Y``. UTC without
         a zone.
+    timed : bool
+        Reject documents without a time; slices of a number of documents, and labels, need none.
 
     Raises
     ------
@@ -136,7 +139,9 @@ class FieldCodec:
         max_characters: int = 5_000_000,
         unit: Literal["line", "offset"] = "line",
         time_format: str | None = None,
+        timed: bool = True,
     ) -> None:
+        self.timed = timed
         self.dimension = dimension
         self.time_format = None if time_format is None else _checked_format(time_format)
         self._id = ID_NAMES if id is None else (id,)
@@ -161,7 +166,8 @@ class FieldCodec:
         if usual is None:
             return self._unusual(fields, message)
         id, time, text, meta = usual
-        return Document(message.part, message.offset, id, moment_of(time), text, None, meta)
+        moment = None if time == NO_TIME else moment_of(time)
+        return Document(message.part, message.offset, id, moment, text, None, meta)
 
     def decode_all(self, messages: Sequence[Message]) -> Documents:
         """Decode messages as `decode` does, into columns."""
@@ -222,11 +228,6 @@ class FieldCodec:
                 there.update(self._fields(message))
         return [name for name in self._asked if name not in there]
 
-    def take_message_times(self) -> None:
-        """Give documents the times of their messages from now on, whatever their fields hold."""
-        self._time = ()
-        self._shapes.clear()
-
     def take_titles(self, messages: Sequence[Message]) -> None:
         """Take titles for texts from now on, if all messages have a title and none has anything that may be a text.
 
@@ -277,7 +278,7 @@ class FieldCodec:
         """Return id, time, text and title of the most frequent kinds of messages; None for others.
 
         That is a text, with or without an id, and a time of its own or of the message, ``sent``; it is returned in
-        microseconds since 1970. All texts among the fields can be encoded.
+        microseconds since 1970, `NO_TIME` for none. All texts among the fields can be encoded.
         """
         names = self._names(fields)
         if not names.usual:
@@ -297,7 +298,9 @@ class FieldCodec:
                 return None
             meta = {"title": title}
         if not names.time:
-            return (id, microseconds(utc(sent)), text, meta) if type(sent) is datetime else None
+            if type(sent) is datetime:
+                return id, microseconds(utc(sent)), text, meta
+            return None if self.timed else (id, NO_TIME, text, meta)
         time = fields[names.time[0]]
         if type(time) is int and SECONDS[0] <= time < SECONDS[1]:
             return id, time * 1_000_000, text, meta
@@ -364,11 +367,15 @@ class FieldCodec:
                 self._shapes[shape] = known
         return known
 
-    def _decode_time(self, fields: Mapping[str, Any], keys: list[str], message: Message) -> datetime:
+    def _decode_time(self, fields: Mapping[str, Any], keys: list[str], message: Message) -> datetime | None:
         name, value = _first(fields, keys)
+        if not self.timed and isinstance(value, str) and not value.strip():
+            return None
         if value is None:
             if message.time is not None and name is None:
                 return utc(message.time)
+            if not self.timed:
+                return None
             raise _NotADocument(_missing("time", name, self._time or ("a time of the message itself",), fields))
         try:
             return self._text_time(value.strip()) if self.time_format and isinstance(value, str) else parse_time(value)
@@ -650,8 +657,10 @@ def _excerpt(value: bytes | Mapping[str, Any]) -> str:
 
 
 def document_as_json(document: Document) -> bytes:
-    """Return a document as a JSON object that the default codec reads: id, time, title, text and vector."""
-    fields: dict[str, Any] = {"id": document.id, "time": document.time.isoformat()}
+    """Return a document as a JSON object that the default codec reads: what it has of id, time, title, text, vector."""
+    fields: dict[str, Any] = {"id": document.id}
+    if document.time is not None:
+        fields["time"] = document.time.isoformat()
     if document.meta.get("title"):
         fields["title"] = document.meta["title"]
     if document.text is not None:

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +22,6 @@ from vmfstream.errors import InputError
 from vmfstream.folders import printable
 from vmfstream.records import Message, Position
 
-_START = datetime(1970, 1, 1, tzinfo=UTC)
 _RECORD_LINES = 1_000_000  # of a table: they are held until the record ends
 
 MessageStream: TypeAlias = Generator[Message, None, None]
@@ -51,11 +50,8 @@ class FileSource:
     encoding : str, optional
         Encoding of text formats, such as ``cp1252`` or ``utf-16``. By default UTF-8, or what a mark at the beginning
         says; tables and plain text most of whose letters are no UTF-8 are read as Windows-1252.
-    numbered : bool
-        Give rows that have no time column the time that lines of plain text have.
     time : datetime, optional
-        Time of all lines of a plain text file. By default line n has the time 1970-01-01 plus n seconds, which keeps
-        the order and suits slices of a number of documents.
+        Time of all lines of a plain text file, which have none by default.
 
     Raises
     ------
@@ -74,7 +70,6 @@ class FileSource:
         max_line_bytes: int = MAX_LINE_BYTES,
         delimiter: str | None = None,
         encoding: str | None = None,
-        numbered: bool = False,
         time: datetime | None = None,
     ) -> None:
         self.path = Path(path).expanduser()
@@ -92,7 +87,6 @@ class FileSource:
         self.max_line_bytes = max_line_bytes
         self.delimiter = delimiter or ("\t" if self.format == "tsv" else None)
         self.encoding = None if encoding is None else checked_encoding(encoding)
-        self.numbered = numbered
         self.time = time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
         self._total = count_rows(self.path, self.format) if self.format in ("parquet", "feather") else None
         self._ahead: list[Message] = []
@@ -166,7 +160,7 @@ def _guarded(source: FileSource, start: int) -> MessageStream:
 def _json_lines(source: FileSource, start: int) -> MessageStream:
     for offset, line in _numbered(source, start):
         if line.value.strip():
-            yield Message(source.part, offset, line.value, _moment(source, offset), line.oversized)
+            yield Message(source.part, offset, line.value, oversized=line.oversized)
 
 
 def _json(source: FileSource, start: int) -> MessageStream:
@@ -182,20 +176,14 @@ def _json(source: FileSource, start: int) -> MessageStream:
         raise InputError(f"{source.path} cannot be read as JSON: {error}") from error
     for offset, value in enumerate(values[start:], start):
         body = value if isinstance(value, dict) else json.dumps(value).encode()
-        yield Message(source.part, offset, body, _moment(source, offset))
-
-
-def _moment(source: FileSource, offset: int) -> datetime | None:
-    """Time of a row that tells none itself."""
-    return _START + timedelta(seconds=offset) if source.numbered else None
+        yield Message(source.part, offset, body)
 
 
 def _text_lines(source: FileSource, start: int) -> MessageStream:
     for offset, line in _numbered(source, start):
         if line.value.strip():
-            time = source.time or _START + timedelta(seconds=offset)
             value = {"text": line.value} if line.oversized is None else line.value
-            yield Message(source.part, offset, value, time, line.oversized)
+            yield Message(source.part, offset, value, source.time, line.oversized)
 
 
 def _table(source: FileSource, start: int) -> MessageStream:
@@ -223,14 +211,14 @@ def _table(source: FileSource, start: int) -> MessageStream:
         if offset < start:
             continue
         if unclosed is not None:
-            yield Message(source.part, offset, refused(unclosed, begin), _moment(source, offset))
+            yield Message(source.part, offset, refused(unclosed, begin))
         elif line is not None:
-            yield Message(source.part, offset, line.value, _moment(source, offset), line.oversized)
+            yield Message(source.part, offset, line.value, oversized=line.oversized)
         elif record:
             row: dict[str, Any] = dict(zip(header, record, strict=False))
             if len(record) > len(header):
                 row[SURPLUS] = record[len(header) :]
-            yield Message(source.part, offset, row, _moment(source, offset))
+            yield Message(source.part, offset, row)
 
 
 _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\s*', re.IGNORECASE)
@@ -239,13 +227,13 @@ _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\s*', re.IGNORECASE)
 
 def _columns(source: FileSource, start: int) -> MessageStream:
     for offset, row in enumerate(read_rows(source.path, source.format, start), start):
-        yield Message(source.part, offset, row, _moment(source, offset))
+        yield Message(source.part, offset, row)
 
 
 def _sheet(source: FileSource, start: int) -> MessageStream:
     for offset, row in enumerate(sheet_rows(source.path)):
         if offset >= start and row:
-            yield Message(source.part, offset, row, _moment(source, offset))
+            yield Message(source.part, offset, row)
 
 
 FORMATS: dict[str, RowReader] = {
@@ -277,6 +265,11 @@ ENDINGS = {
     ".xlsx": "xlsx",
 }
 """Format by ending of the file's name."""
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a file is named as plain text, whose lines have no times."""
+    return not path.is_dir() and ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix) == "txt"
 
 
 def _format(path: Path) -> str:

@@ -39,8 +39,7 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
     Parameters
     ----------
     codec : its ``time_format`` is set if it has none, and nearly all times are written in one that is not usual. If no
-        row has a time, but all messages do, it takes those. If no row has a text, but all have a title, it takes titles
-        for texts.
+        row has a text, but all have a title, it takes titles for texts.
     rows : the first messages of the file, see `ROWS`.
     name : of the file, for messages.
 
@@ -54,8 +53,6 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
         raise InputError(f"{name}: expected documents, found none")
     codec.take_titles(rows)
     times = [value for row in rows if (value := codec.written_time(row)) is not None]
-    if not times and all(row.time is not None for row in rows):
-        codec.take_message_times()  # the column of times is empty, and rows are counted
     if codec.time_format is None:
         codec.time_format = _format_of(times, name)
     reasons = [one.reason for one in map(codec.decode, rows) if isinstance(one, Rejected)]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.connectors.codecs import FieldCodec, document_as_json
+from vmfstream.connectors.files import is_text
 from vmfstream.engine.loop.settings import Observer
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
@@ -22,6 +23,7 @@ from vmfstream.replay.corpora import corpora, get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.replay.planted.truth import recovery
 from vmfstream.replay.sorted_source import CorpusSource, SortedFileSource
+from vmfstream.slicing import Slicing
 
 if TYPE_CHECKING:
     from vmfstream.engine.loop.engine import Engine
@@ -74,7 +76,7 @@ def open_replay(
     slices : length of slices; by default that of the corpus, or of a file what suits its times.
     time, text, id, title : columns of a file that are not found by their usual names.
     time_format : how its times are written, see `vmfstream.connectors.codecs.FieldCodec`.
-    **options : of files: ``delimiter``, ``encoding``, ``numbered``.
+    **options : of files: ``delimiter``, ``encoding``.
 
     Raises
     ------
@@ -85,13 +87,13 @@ def open_replay(
         raise InputError("standard input cannot be sorted by time: save it to a file, or use vmfstream run -")
     path = Path(name).expanduser()
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
-        codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
+        timed = not (is_text(path) if slices is None else Slicing.parse(slices).documents)
+        codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format, timed=timed)
         source = SortedFileSource(path, codec=codec, **options)
         length = slices or source.usual_slices()
-        return Replay(source, FieldCodec(), title_of(path), "", length, slices_by_times=slices is None)
+        return Replay(source, FieldCodec(timed=timed), title_of(path), "", length, slices_by_times=slices is None)
     fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
-    fields |= {option: value for option, value in options.items() if option != "numbered"}
-    refused = [f"--{field.replace('_', '-')}" for field, value in fields.items() if value is not None]
+    refused = [f"--{field.replace('_', '-')}" for field, value in (fields | options).items() if value is not None]
     if refused:
         raise InputError(f"{' and '.join(refused)}: expected a file with it, {name} is a corpus with known fields")
     if name == PLANTED:

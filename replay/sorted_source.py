@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from vmfstream.connectors import open_file
 from vmfstream.connectors.codecs import FieldCodec, Refusal
-from vmfstream.connectors.files import FileSource
+from vmfstream.connectors.files import is_text
 from vmfstream.connectors.first_rows import ROWS, look_at
 from vmfstream.errors import InputError
 from vmfstream.protocols import Source
-from vmfstream.records import Documents, Message, Position
+from vmfstream.records import NO_TIME, Documents, Message, Position
 from vmfstream.replay.corpora import get
 from vmfstream.replay.corpus import ColumnExpressions, Corpus, ReadProgress
 from vmfstream.slicing import UNITS
@@ -239,10 +239,11 @@ class SortedFileSource(SortedSource):
         A file or folder that `vmfstream.connectors.open_source` opens.
     codec : FieldCodec or None
         Which fields to read; None takes the first usual names. The first rows tell in which format times are written.
+        Documents without a time, if it takes them, come last.
     rate : float or None, > 0
         Documents per second; None is as fast as they are asked for.
     **options
-        Options of files: ``delimiter``, ``encoding``, ``numbered``; see `vmfstream.connectors.files.FileSource`.
+        Options of files: ``delimiter``, ``encoding``; see `vmfstream.connectors.files.FileSource`.
 
     Raises
     ------
@@ -254,17 +255,17 @@ class SortedFileSource(SortedSource):
     def __init__(
         self, path: str | Path, *, codec: FieldCodec | None = None, rate: float | None = None, **options: Any
     ) -> None:
-        reader = FieldCodec() if codec is None else codec
+        reader = FieldCodec(timed=not is_text(Path(path))) if codec is None else codec
         with closing(open_file(path, **options)) as rows:
 
             def fill(connection: duckdb.DuckDBPyConnection) -> None:
                 _decode(rows, reader, connection)
 
             super().__init__(rows.name, rows.name, fill, rate=rate)
-            self._timed = not (isinstance(rows, FileSource) and rows.format == "txt" and rows.time is None)
+            self._timed = reader.timed
 
     def usual_slices(self) -> str:
-        """Return it by the times; lines of plain text have none, and slices are a tenth of them, 20 at least."""
+        """Return it by the times; where none are needed slices are a tenth of the documents, 20 at least."""
         return super().usual_slices() if self._timed else str(max(_DOCUMENTS, -(-self._total // _SLICES)))
 
 
@@ -288,7 +289,7 @@ def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnecti
         CREATE TEMP TABLE sorted AS
         SELECT if(reason IS NULL, make_timestamp(micros), NULL) AS moment, id, NULL::VARCHAR AS time, title, text,
             NULL::VARCHAR AS label, reason, excerpt
-        FROM given ORDER BY moment NULLS LAST, row
+        FROM given ORDER BY reason IS NOT NULL, moment NULLS LAST, row
     """)
     connection.execute("DROP TABLE given")
 
@@ -304,7 +305,11 @@ def _frame(read: Documents, first: int) -> dict[str, NDArray[Any]]:
         "reason": [None if one is None else one.reason for one in refused],
         "excerpt": [None if one is None else one.excerpt for one in refused],
     }
-    numbers = {"row": np.arange(first, first + len(read)), "micros": np.asarray(read.time, np.int64)}
+    times = np.asarray(read.time, np.int64)
+    numbers = {
+        "row": np.arange(first, first + len(read)),
+        "micros": np.ma.MaskedArray(times, times == NO_TIME),
+    }
     return numbers | {name: np.array(column, dtype=object) for name, column in texts.items()}
 
 

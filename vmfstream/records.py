@@ -135,7 +135,7 @@ _TITLE, _BEGINNING = 120, 400
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A decoded document; ``text`` or ``vector`` (D,) is set, ``time`` is an aware datetime in UTC.
+    """A decoded document; ``text`` or ``vector`` (D,) is set, ``time`` is an aware datetime in UTC, or None for none.
 
     ``part`` and ``offset`` are where its message stands in the source. Of documents with the same ``id`` only the first
     of the recent ones counts. ``meta`` holds other fields that were asked for.
@@ -144,7 +144,7 @@ class Document:
     part: str
     offset: int
     id: str
-    time: datetime
+    time: datetime | None
     text: str | None = None
     vector: NDArray[np.float32] | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -174,14 +174,17 @@ class Rejected:
     excerpt: str = ""
 
 
+NO_TIME = int(np.iinfo(np.int64).min)
+"""Stands for the time of a document that has none among microseconds since 1970; numpy shows it as NaT."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NO_META: Mapping[str, Any] = {}
 
 
-def microseconds(time: datetime) -> int:
-    """Return an aware time in microseconds since 1970."""
-    return (time - _EPOCH) // _MICROSECOND
+def microseconds(time: datetime | None) -> int:
+    """Return an aware time in microseconds since 1970, `NO_TIME` for None."""
+    return NO_TIME if time is None else (time - _EPOCH) // _MICROSECOND
 
 
 def moment_of(time: int) -> datetime:
@@ -197,7 +200,7 @@ class Documents(Sequence[Document]):
     ----------
     part, offset : where their messages stand in the source, (N,) int64 the latter.
     id : their ids.
-    time : (N,) int64, in microseconds since 1970.
+    time : (N,) int64, in microseconds since 1970, `NO_TIME` for those without one.
     text : their texts, None for those that have only a vector.
     meta : other fields, None if no document has any.
     vector : their vectors (D,), None if no document has one.
@@ -245,7 +248,7 @@ class Documents(Sequence[Document]):
             self.part[at],
             int(self.offset[at]),
             self.id[at],
-            moment_of(int(self.time[at])),
+            None if self.time[at] == NO_TIME else moment_of(int(self.time[at])),
             self.text[at],
             None if self.vector is None else self.vector[at],
             _NO_META if self.meta is None else self.meta[at],
@@ -390,7 +393,7 @@ class Representative:
     rank: NDArray[np.int64]
     id: Sequence[str]
     title: Sequence[str]
-    time: Sequence[datetime]
+    time: Sequence[datetime | None]
     score: NDArray[np.float64]
 
 
@@ -423,7 +426,7 @@ class Novel:
     rank: NDArray[np.int64]
     id: Sequence[str]
     title: Sequence[str]
-    time: Sequence[datetime]
+    time: Sequence[datetime | None]
     novelty: NDArray[np.float64]
     topic: NDArray[np.int64]
     story: NDArray[np.int64] | None = None

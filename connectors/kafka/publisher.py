@@ -458,9 +458,12 @@ def publish_documents(
     return sent, rejected
 
 
-def _milliseconds(document: Document) -> int:
-    """Return a document's time as the timestamp of its message in ms; Kafka has no times before 1970."""
-    return max(int(document.time.timestamp() * 1000), 0)
+def _milliseconds(document: Document) -> int | None:
+    """Return a document's time as the timestamp of its message in ms; Kafka has no times before 1970.
+
+    It is None, which is that of sending, for a document without a time.
+    """
+    return None if document.time is None else max(int(document.time.timestamp() * 1000), 0)
 
 
 def sendable(message: OutgoingMessage) -> OutgoingMessage:

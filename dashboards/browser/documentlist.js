@@ -103,7 +103,7 @@ function documentItem([slice, , , id, time, probability, text, url]) {
   }
   const meta = createElement("div", undefined, "meta");
   if (text) meta.append(createElement("span", id));
-  meta.append(createElement("span", /^\d{4}-01-01$/.test(time) ? (page.labels[slice] ?? time) : time));
+  meta.append(createElement("span", /^(\d{4}-01-01)?$/.test(time) ? (page.labels[slice] ?? time) : time));
   if (probability !== null)
     meta.append(createElement("span", format(messages.listProbability, { p: probability.toFixed(2) })));
   item.append(head, meta);

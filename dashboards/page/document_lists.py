@@ -88,8 +88,9 @@ def answer(reader: Reader, rows: RunRows, history: History, asked: dict[str, str
 
 def _rows(frame: ListedFrame, history: History) -> list[list[Any]]:
     """Return documents as rows of slice position, topic, story, id, time, probability, text and safe address."""
-    times = np.datetime_as_string(frame.time, "s").tolist()
-    day = all(time.endswith("T00:00:00") for time in times)
+    # where a document has no time the page shows its slice
+    times = [time.replace("NaT", "") for time in np.datetime_as_string(frame.time, "s").tolist()]
+    day = all(time.endswith("T00:00:00") for time in times if time)
     position = np.clip(frame.slice - history.index[0], 0, history.index.size - 1).tolist()
     out = []
     for i, (address, time) in enumerate(zip(frame.id.tolist(), times, strict=True)):

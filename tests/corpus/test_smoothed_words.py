@@ -82,6 +82,7 @@ def followed(request: pytest.FixtureRequest) -> Followed:
     ends = [one.ends for one in known if one.ends is not None]
     tokeniser, first, titles = Tokeniser(), dict[str, int](), dict[str, int]()
     for rank, document in enumerate(documents):
+        assert document.time is not None
         index = known[bisect_right(ends, document.time)].index if calendar else rank // per_slice
         titles.setdefault(KeptDocument.of(document).title, index)
         for word in tokeniser.tokens(document.text or ""):

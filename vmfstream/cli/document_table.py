@@ -91,7 +91,7 @@ def all_rows(reader: Reader, choice: DocumentChoice, limit: int | None) -> Itera
 def _rows(found: DocumentFrame, labels: dict[int, str], texts: bool) -> list[dict[str, Any]]:
     times = np.datetime_as_string(found.time, "s").tolist()
     rows = [
-        {"id": id, "time": time, "slice": labels[slice]}
+        {"id": id, "time": None if time == "NaT" else time, "slice": labels[slice]}
         for id, time, slice in zip(found.id.tolist(), times, found.slice.tolist(), strict=True)
     ]
     for name in COLUMNS[3:]:

@@ -203,7 +203,7 @@ def replay(
     if not evaluate:
         check_outputs({"--out": run_file, "--html": html})
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
-    opened = open_replay(corpus, slices=slices, **named, **file_options(slices, encoding, delimiter))
+    opened = open_replay(corpus, slices=slices, **named, **file_options(encoding, delimiter))
     with closing(opened.source):
         settings = settings_of(
             title=page_title or opened.title,
@@ -418,6 +418,7 @@ def run(
     from vmfstream.engine.snapshots.background import background_snapshots
     from vmfstream.folders import title_of
     from vmfstream.runfile.writer import RunFile
+    from vmfstream.slicing import Slicing
 
     start_logging(verbose, log_format)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
@@ -449,7 +450,7 @@ def run(
         of_topics = {"--on-gap": on_gap != "fail", "--group": group is not None}
         of_topics["--schema-registry"] = schema_registry not in (None, os.environ.get(REGISTRY_VARIABLE))
         only_kafka(source, of_topics | {"--format": format != "json" and not piped})
-        reading = stdin_options(format) if piped else file_options(slices, encoding, delimiter)
+        reading = stdin_options(format) if piped else file_options(encoding, delimiter)
     opened, codec = opened_with_codec(
         source,
         reading,
@@ -460,6 +461,7 @@ def run(
         vector=vector,
         dimension=dimension if vector else None,
         time_format=time_format,
+        timed=not Slicing.parse(slices or "day").documents,
     )
     with closing(opened):
         settings = settings_of(
@@ -581,7 +583,7 @@ def publish(
     if compression is not None and compression not in COMPRESSIONS:
         raise InputError(f"--compression must be one of {', '.join(COMPRESSIONS)}, got {compression}")
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
-    opened = open_replay(corpus, **named, **file_options(None, encoding, delimiter))
+    opened = open_replay(corpus, **named, **file_options(encoding, delimiter))
     how: dict[str, Any] = {"rate": rate, "partitions": partitions, "compression": compression}
     with closing(opened.source), counting(opened.title, opened.source.total) as (tell, stop):
         how["observe"] = tell

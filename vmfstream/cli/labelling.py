@@ -8,8 +8,6 @@ import time as clock
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +39,7 @@ from vmfstream.errors import InputError
 if TYPE_CHECKING:
     from vmfstream.frozen.model import FrozenModel
     from vmfstream.protocols import ColumnCodec, Source
-    from vmfstream.records import Documents, Message, Rejected
+    from vmfstream.records import Documents, Rejected
 
 COLUMNS = ("id", "topic", "name", "probability", "story", "novelty")
 """The keys of a row."""
@@ -154,10 +152,10 @@ def label(
     elif is_piped(source):
         reading = stdin_options(message_format, "--message-format")
     else:
-        reading = file_options("1", encoding, delimiter)  # rows need no time
+        reading = file_options(encoding, delimiter)
     no_file_options(source, encoding, delimiter)
     fields: dict[str, Any] = {"id": id, "time": time, "text": text, "time_format": time_format, "vector": vector}
-    opened, codec = opened_with_codec(source, reading, dimension=frozen.dimension or None, **fields)
+    opened, codec = opened_with_codec(source, reading, dimension=frozen.dimension or None, timed=False, **fields)
     most = _TABLE if format == "table" and limit is None else limit
     rejected = _Rejections(of_kafka)
     labelled = 0
@@ -239,7 +237,7 @@ def _documents(
                 return
             continue
         since = clock.monotonic()
-        found = codec.decode_all(_timed(messages))
+        found = codec.decode_all(messages)
         position.update(zip(found.part, (found.offset + 1).tolist(), strict=True))
         places = [at for at in range(len(found)) if at not in found.rejected]
         rejected.add(list(found.rejected.values()))
@@ -250,15 +248,6 @@ def _documents(
             most -= len(places)
             if not most:
                 return
-
-
-def _timed(messages: Sequence[Message]) -> Sequence[Message]:
-    """Give messages without a time that of now, since labels need none."""
-    from vmfstream.records import messages_of
-
-    columns = messages_of(messages)
-    now = datetime.now(UTC)
-    return replace(columns, time=[now if time is None else time for time in columns.time or ()])
 
 
 class _Rejections:

@@ -440,6 +440,6 @@ def _compressed(corpus: str, time: str | None, text: str | None, id: str | None)
     """Return the bytes of the documents of a file or corpus, gzipped."""
     from vmfstream.replay.run import compressed_size, open_replay
 
-    opened = open_replay(corpus, time=time, text=text, id=id, numbered=True)
+    opened = open_replay(corpus, slices="1", time=time, text=text, id=id)
     with closing(opened.source):
         return compressed_size(opened)

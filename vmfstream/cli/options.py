@@ -525,12 +525,9 @@ def stdin_options(format: str, option: str = "--format") -> dict[str, Any]:
     return {"format": kinds[format]}
 
 
-def file_options(slices: str | None, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
-    """Return options of a file; in slices of a number of documents its rows need no time."""
-    from vmfstream.slicing import Slicing
-
-    counted = slices is not None and bool(Slicing.parse(slices).documents)
-    given = {"encoding": encoding, "delimiter": delimiter, "numbered": counted or None}
+def file_options(encoding: str | None, delimiter: str | None) -> dict[str, Any]:
+    """Return options of a file."""
+    given = {"encoding": encoding, "delimiter": delimiter}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -330,6 +330,12 @@ def compress_sample(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table compressed rename to sample")
 
 
+def allow_no_times(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let documents, and with them stories, have no times."""
+    for table, column in (("document", "time"), ("story", "first"), ("story", "last")):
+        connection.execute(f'alter table {table} alter "{column}" drop not null')
+
+
 def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
     """Give columns of a ``table`` a wider type if numbers of a ``frame`` ask for it.
 
@@ -368,6 +374,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_isotropy,
     add_story_slices,
     compress_sample,
+    allow_no_times,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

@@ -308,8 +308,8 @@ def _lists(rows: Mapping[str, NDArray[Any]] | None, *names: str) -> Sequence[lis
     return found
 
 
-def _moments(rows: ColumnArrays) -> list[datetime]:
-    return [time.replace(tzinfo=UTC) for time in rows["time"].astype("datetime64[us]").tolist()]
+def _moments(rows: ColumnArrays) -> list[datetime | None]:
+    return [_aware(time) for time in rows["time"].astype("datetime64[us]").tolist()]
 
 
 def _aware(time: datetime | None) -> datetime | None:

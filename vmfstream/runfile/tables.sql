@@ -60,8 +60,8 @@ create table novel(
     novelty double not null, topic integer not null, story bigint default(-1));
 create table stage(stage varchar primary key, "seconds" double not null);
 create table story(
-    story bigint not null, first_slice integer not null, last_slice integer not null, "first" timestamp not null,
-    "last" timestamp not null, size bigint not null, topic integer not null, trend double not null,
+    story bigint not null, first_slice integer not null, last_slice integer not null, "first" timestamp,
+    "last" timestamp, size bigint not null, topic integer not null, trend double not null,
     ended boolean not null, title varchar not null);
 create table story_word(story bigint not null, rank smallint not null, word varchar not null, weight float);
 create table story_document(
@@ -71,7 +71,7 @@ create table story_event(
     slice integer not null, epoch bigint not null, kind varchar not null, story bigint not null, size bigint not null,
     other bigint, evidence double);
 create table "document"(
-    id varchar not null, "time" timestamp not null, slice integer not null, topic smallint not null, probability float,
+    id varchar not null, "time" timestamp, slice integer not null, topic smallint not null, probability float,
     story integer not null, novelty float, place usmallint, "second" smallint default(-1), second_probability float,
     "text" varchar);
 create table document_smoothed(slice integer not null, place usmallint not null, topic smallint not null);

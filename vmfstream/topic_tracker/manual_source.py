@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vmfstream.errors import InputError
 from vmfstream.field_texts import as_text, encodable
 from vmfstream.html_references import plain_text
-from vmfstream.records import Documents, Message, Messages, Position, Rejected, microseconds
+from vmfstream.records import NO_TIME, Documents, Message, Messages, Position, Rejected, microseconds
 from vmfstream.times import from_value
 
 Time = datetime | date | np.datetime64 | int | float | str
@@ -138,12 +138,20 @@ def given_ids(ids: Iterable[Any], n: int) -> list[Any]:
     return found
 
 
-def moments(times: Sequence[Time] | Time, n: int) -> tuple[NDArray[np.int64], dict[int, str]]:
+def moments(
+    times: Sequence[Time] | Time | None, n: int, *, timed: bool = True
+) -> tuple[NDArray[np.int64], dict[int, str]]:
     """Return the times of ``n`` texts, one for all or one each, in microseconds since 1970.
+
+    Parameters
+    ----------
+    times : of the texts, or None where they have none.
+    n : number of texts.
+    timed : whether a time is needed; without, a missing one is no fault.
 
     Returns
     -------
-    times : (n,)
+    times : (n,), `NO_TIME` for those without one.
     reasons : dict
         Why a time is missing (NaT, None) or none, by its place.
 
@@ -152,16 +160,20 @@ def moments(times: Sequence[Time] | Time, n: int) -> tuple[NDArray[np.int64], di
     InputError
         If none of them is a time, or there are not as many as texts.
     """
+    if times is None and not timed:
+        return np.full(n, NO_TIME), {}
     if isinstance(times, Time | np.number):
         return np.full(n, microseconds(_moment(times))), {}
     try:
-        given: list[Any] = list(getattr(times, "to_pylist", lambda: times)())  # of a column of Arrow
+        given: list[Any] = list(getattr(times, "to_pylist", lambda: cast(Any, times))())  # of a column of Arrow
     except TypeError:
         raise InputError(f"times: expected one per text, or one for all, got {type(times).__name__}") from None
     if len(given) != n:
         raise InputError(f"times: expected one per text ({n}), got {len(given)}")
-    found, reasons = np.zeros(n, np.int64), dict[int, str]()
+    found, reasons = np.full(n, NO_TIME), dict[int, str]()
     for at, time in enumerate(given):
+        if not timed and _is_missing(time):
+            continue
         try:
             found[at] = microseconds(_moment(time, at))
         except InputError as error:
@@ -174,10 +186,15 @@ def moments(times: Sequence[Time] | Time, n: int) -> tuple[NDArray[np.int64], di
 def _moment(time: Any, at: int | None = None) -> datetime:
     """Return a time as an aware datetime in UTC; InputError, which tells its place ``at``, if it is none."""
     named = "times" if at is None else f"times[{at}]"
-    if isinstance(time, np.datetime64 | datetime) and time != time:  # the missing times of numpy and pandas
+    if time is not None and _is_missing(time):
         raise InputError(f"{named}: NaT is no time")
     try:
         return from_value(time)
     except ValueError:
         expected = "expected a datetime, a date, a year or a text such as 2021-03-31"
         raise InputError(f"{named}: {expected}, got {time!r}") from None
+
+
+def _is_missing(time: Any) -> bool:
+    """Tell whether a time is None, or the missing one of numpy and pandas."""
+    return time is None or (isinstance(time, np.datetime64 | datetime) and bool(time != time))

@@ -42,10 +42,6 @@ from vmfstream.topic_tracker.tables import documents_of
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-_NO_TIME = "1970-01-01"
-"""Time of documents that need none, in slices of a number of documents."""
-
-
 _DOMAINS: dict[str, Domain] = {
     "topics": Whole(1),
     "seed": Whole(0),
@@ -305,9 +301,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         """
         names = {"text": text, "time": time, "id": id, "title": title}
         documents = as_list(documents)
-        if times is None and self._counted and _are_texts(documents) and len(documents):
-            times = _NO_TIME
-        if times is not None:
+        plain = times is None and self._counted and _are_texts(documents) and len(documents)
+        if plain or times is not None:
             if named := [name for name, column in names.items() if column is not None]:
                 raise InputError(f"{', '.join(named)}: columns are named for a table, which is given without times")
             return self._learn(documents, times, ids)
@@ -315,7 +310,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         known = found.id if ids is None else ids
         return self._learn(
             found.text if isinstance(found.text, list) else list(found.text),
-            _NO_TIME if found.time is None else found.time,
+            found.time,
             known,
             found.title,
         )
@@ -328,11 +323,11 @@ class TopicTracker(Labelling, Answers, Decisions):
     def _learn(
         self,
         texts: Sequence[str],
-        times: Sequence[Time] | Time,
+        times: Sequence[Time] | Time | None,
         ids: Sequence[str] | None = None,
         titles: Sequence[Any] | None = None,
     ) -> TopicTracker:
-        """Read texts with their times; ``ids`` and ``titles`` are one per text or None."""
+        """Read texts with their times, None if they need none; ``ids`` and ``titles`` are one per text or None."""
         if self._source.closed:
             raise InputError(
                 "this tracker was finished; make a new one to read more (the run of a command is continued by it)"
@@ -340,7 +335,7 @@ class TopicTracker(Labelling, Answers, Decisions):
         check_texts(texts)
         if not isinstance(texts, Sized):
             raise InputError(f"texts: expected a sequence of texts, got {type(texts).__name__}")
-        times_of_texts, timeless = moments(times, len(texts))
+        times_of_texts, timeless = moments(times, len(texts), timed=not self._counted)
         known = None if ids is None else given_ids(ids, len(texts))
         with self._lock:
             late, refused = self._read(texts, times_of_texts, known, titles, timeless)

@@ -172,7 +172,7 @@ def test_text_and_the_time_of_messages(topics: Topics, opened: Opened) -> None:
     codec = FieldCodec(unit="offset")
     records = [codec.decode(message) for message in take(opened(topic, format="text"), 3)]
     assert isinstance(records[0], Document)
-    assert (records[0].text, records[0].time.isoformat()) == ("Größe", "2020-09-13T12:26:40+00:00")
+    assert (records[0].text, str(records[0].time)) == ("Größe", "2020-09-13 12:26:40+00:00")
     assert records[0].id == f"{topic.name}:0:0"
     assert [getattr(r, "reason", "") for r in records[1:]] == [
         "not UTF-8: byte 0xff at position 0 in text",
@@ -182,7 +182,7 @@ def test_text_and_the_time_of_messages(topics: Topics, opened: Opened) -> None:
     (message,) = opened(topic).poll(9, 5.0)[3:]
     late = FieldCodec(unit="offset", time=MESSAGE_TIME).decode(message)
     assert isinstance(late, Document)
-    assert late.time.year == 2020
+    assert str(late.time).startswith("2020-")
 
 
 def test_too_long_messages_are_passed_over(topics: Topics, opened: Opened) -> None:

@@ -23,6 +23,18 @@ def fruit(at: int) -> str:
     return " ".join(WORDS[(at * step + step) % len(WORDS)] for step in (1, 3, 5))
 
 
+def test_lines_of_text_have_no_times(run: Run, tmp_path: Path) -> None:
+    given, run_file = tmp_path / "plain.txt", tmp_path / "run.duckdb"
+    given.write_text("".join(f"{fruit(at)}\n" for at in range(60)))
+    assert run("replay", given, "--out", run_file, "--topics", "2")[0] == 0
+    _, out, _ = run("documents", run_file, "--format", "csv")
+    assert out.splitlines()[1].startswith("plain.txt:0,,1 to 20,")
+    assert "1970" not in out
+    for command in ("run", "replay"):
+        code, _, err = run(command, given, "--slices", "day", "--out", tmp_path / "days.duckdb")
+        assert (code, "cut slices by a number of documents, such as --slices 100" in err) == (1, True)
+
+
 @pytest.mark.parametrize("text", ["the cabinet met again", "12 : 30"])
 def test_a_run_without_topics_says_why(run: Run, tmp_path: Path, text: str) -> None:
     given = table(tmp_path / "same.csv", [(f"2020-{month:02d}-01", text) for month in range(1, 13) for _ in range(5)])

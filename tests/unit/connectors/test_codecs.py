@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.connectors.codecs import MESSAGE_TIME, SURPLUS, FieldCodec, Refusal, parse_time
-from vmfstream.records import Document, Message, Rejected, messages_of
+from vmfstream.connectors.codecs import MESSAGE_TIME, SURPLUS, FieldCodec, Refusal, document_as_json, parse_time
+from vmfstream.records import NO_TIME, Document, Message, Rejected, messages_of
 
 GOOD = {"id": 7, "time": "2024-05-06", "text": "words", "title": "Title"}
 
@@ -31,6 +31,11 @@ def accept(value: Any, codec: FieldCodec | None = None, **changes: Any) -> Docum
     document = (codec or FieldCodec()).decode(message(raw, **changes))
     assert isinstance(document, Document), getattr(document, "reason", None)
     return document
+
+
+def year_of(document: Document) -> int:
+    assert document.time is not None
+    return document.time.year
 
 
 def reason(value: Any, codec: FieldCodec | None = None, **changes: Any) -> str:
@@ -67,7 +72,7 @@ def test_takes_the_usual_fields() -> None:
     ],
 )
 def test_finds_the_time(name: str) -> None:
-    assert accept({name: "2020", "text": "a"}).time.year == 2020
+    assert year_of(accept({name: "2020", "text": "a"})) == 2020
 
 
 @pytest.mark.parametrize("name", ["text", "body", "content", "abstract", "Text", "full_text", "fullText", "Texto"])
@@ -89,14 +94,14 @@ def test_finds_the_id_or_names_the_place(name: str) -> None:
 
 def test_a_null_field_gives_way_to_another_usual_one() -> None:
     document = accept({"time": None, "date": "1999", "text": None, "body": "b"})
-    assert (document.time.year, document.text) == (1999, "b")
+    assert (year_of(document), document.text) == (1999, "b")
 
 
 @pytest.mark.parametrize("blank", ["", " \n"])
 def test_a_blank_field_gives_way_to_another_usual_one(blank: str) -> None:
     fields = {"id": blank, "key": "k", "time": blank, "date": "1999", "title": blank, "headline": "h"}
     document = accept(fields | {"content": blank, "description": "b"})
-    assert (document.id, document.time.year, document.text) == ("k", 1999, "b")
+    assert (document.id, year_of(document), document.text) == ("k", 1999, "b")
     assert document.meta == {"title": "h"}
     usual = {"id": "i", "time": "1999", "title": blank, "headline": "h", "text": "a"}
     assert accept(usual).meta == {"title": "h"}
@@ -113,7 +118,7 @@ def test_whole_numbers_are_written_as_such() -> None:
 def test_blank_and_missing_ids_are_none(missing: object) -> None:
     assert accept({"time": "2020", "text": "a", "id": missing}).id == "f.jsonl:6"
     document = accept({"time": missing, "date": "1999", "text": missing, "body": "b", "id": missing, "key": "k"})
-    assert (document.id, document.time.year, document.text) == ("k", 1999, "b")
+    assert (document.id, year_of(document), document.text) == ("k", 1999, "b")
 
 
 def test_a_title_that_is_nan_is_none() -> None:
@@ -125,7 +130,7 @@ def test_takes_only_the_fields_it_was_given() -> None:
     codec = FieldCodec(id="a", time="b", text="c", title="d", meta=("e", "f"))
     fields = {"a": "A", "b": "2001", "c": "C", "d": "D", "e": [1], "time": "2020", "text": "no"}
     document = accept(fields, codec)
-    assert (document.id, document.time.year, document.text) == ("A", 2001, "C")
+    assert (document.id, year_of(document), document.text) == ("A", 2001, "C")
     assert document.meta == {"title": "D", "e": [1]}
     assert reason(json.dumps(GOOD).encode(), codec) == "no time: expected b, found id, time, text, title"
 
@@ -133,7 +138,7 @@ def test_takes_only_the_fields_it_was_given() -> None:
 def test_the_source_may_know_the_time() -> None:
     arrival = datetime(2024, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     assert accept({"text": "a"}, time=arrival).time == datetime(2024, 1, 1, 10, tzinfo=UTC)
-    assert accept({"text": "a", "time": "2020"}, time=arrival).time.year == 2020
+    assert year_of(accept({"text": "a", "time": "2020"}, time=arrival)) == 2020
     assert reason(b'{"text": "a", "time": null}', time=arrival) == "time is null"
     assert reason(b'{"text": "a", "time": "soon"}', time=arrival).startswith("time is no time: 'soon'")
 
@@ -247,6 +252,17 @@ def test_understands_times(value: object, expected: datetime) -> None:
     assert found.tzinfo is UTC
 
 
+def test_documents_need_no_time_if_they_are_counted() -> None:
+    codec = FieldCodec(timed=False)
+    for fields in ({"text": "a"}, {"text": "a", "time": None}, {"text": "a", "id": 7, "date": " "}):
+        document = accept(fields, codec)
+        assert document.time is None
+        assert codec.decode_all([message(fields)]).time.tolist() == [NO_TIME]
+        assert "time" not in json.loads(document_as_json(document))
+    assert reason({"text": "a", "time": "soon"}, codec).startswith("time is no time: 'soon'")
+    assert year_of(accept({"text": "a", "time": "2020"}, codec)) == 2020
+
+
 @pytest.mark.parametrize(
     "value",
     ["", "0", 0, -5, "yesterday", "2024-13", "2024-02-30", "20240230", "29.02.2024", 12345, 1e7, 2020.5, 10**20, -1e300,
@@ -327,7 +343,7 @@ def test_never_raises_on_rows(fields: dict[str, Any]) -> None:
     for codec in (FieldCodec(), FieldCodec(vector="v", meta=["other"])):
         result = codec.decode(message(fields))
         if isinstance(result, Document):
-            assert result.time.tzinfo is UTC
+            assert result.time is None or result.time.tzinfo is UTC
             (result.id + (result.text or "")).encode()
 
 
@@ -432,7 +448,7 @@ def test_plain_json_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
         message(b'{"id": 7, "time": 1600000000.5, "title": "T", "text": "\xc3\xa9", "v": [1, 2.5]}')
     )
     assert isinstance(document, Document)
-    assert (document.id, document.title, document.text, document.time.year) == ("7", "T", "é", 2020)
+    assert (document.id, document.title, document.text, year_of(document)) == ("7", "T", "é", 2020)
 
 
 def test_a_message_knows_about_how_much_room_it_takes() -> None:
@@ -445,7 +461,7 @@ def test_keys_and_headers_of_messages_stand_for_fields() -> None:
     assert codec.attached == ("@key", "@header.published", "@header.ce.title")
     attached = {"@key": b"k-1", "@header.published": b"1999-05", "@header.ce.title": None}
     document = accept({"text": "words", "id": "other", "time": "2020"}, codec, attached=attached)
-    assert (document.id, document.time.year, document.title) == ("k-1", 1999, "words")
+    assert (document.id, year_of(document), document.title) == ("k-1", 1999, "words")
     number = attached | {"@key": (-2).to_bytes(8, "big", signed=True)}  # as Kafka's LongSerializer writes
     assert accept({"text": "words"}, codec, attached=number).id == "fffffffffffffffe"
     assert accept({"text": "words"}, codec, attached=attached | {"@key": None}).id == "f.jsonl:6"

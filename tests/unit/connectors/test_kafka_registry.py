@@ -152,7 +152,7 @@ def test_protobuf_is_read_by_the_serialised_schema_and_the_place_of_its_type(stu
     note = head + b"\x04\x02\0" + protobuf("news.Box.Note", {"text": "storm", "year": "2020"})  # type 0 within type 1
     found = decoded(note, registry, time="year")
     assert isinstance(found, Document)
-    assert (found.text, found.time.year) == ("storm", 2020)
+    assert (found.text, str(found.time)[:4]) == ("storm", "2020")
     assert "names message type 5 of 2" in reason(head + b"\x02\x0a" + article, registry)
     assert "cannot be read" in reason(head + b"\xff\xff\xff\xff\xff\xff", registry)
     assert "not as its schema 2 says: DecodeError" in reason(head + b"\0\xff", registry)

@@ -8,11 +8,12 @@ import pytest
 from tests.unit.dashboards.fakes import gazette
 from vmfstream.dashboards.looks.texts import BANNED, TABLE_HEADS
 from vmfstream.dashboards.page.data import parts_of
+from vmfstream.dashboards.page.document_lists import _rows
 from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.views.table import PANEL, drift_since_first
-from vmfstream.runfile.queries import QualityFrame
+from vmfstream.runfile.queries import ListedFrame, QualityFrame
 
 
 def test_turned_is_the_angle_to_the_first_date() -> None:
@@ -45,6 +46,14 @@ def test_columns_have_a_place_for_every_topic_and_date() -> None:
     known = ~np.isnan(drift)
     np.testing.assert_allclose(shown[known], np.rint(drift[known]))
     assert (shown[~known] == 255).all()
+
+
+def test_listed_documents_without_a_time_show_none() -> None:
+    history, none = history_of(CachedRows(gazette(slices=6)), "smoothed"), np.zeros(2, np.int64)
+    for day, shown in (("2001-05-06", "2001-05-06"), ("2001-05-06T07:08:09", "2001-05-06 07:08:09")):
+        times, texts = np.array([day, "NaT"], "datetime64[us]"), np.array(["a", "b"], object)
+        frame = ListedFrame(texts, times, none + int(history.index[0]), none, none / 1, none, texts)
+        assert [row[4] for row in _rows(frame, history)] == [shown, ""]
 
 
 def test_vectors_have_an_isotropy_by_topic_and_date() -> None:

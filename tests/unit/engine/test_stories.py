@@ -90,7 +90,7 @@ def test_every_document_gets_its_story_on_arrival() -> None:
     store, labels = labelled(items)
     texts = [str(item["text"]) for item in items if isinstance(item, dict)]
     encoder, weights = TextEncoder(), RunningTfidf()
-    documents = [Document("", i, str(i), None, text) for i, text in enumerate(texts)]  # type: ignore[arg-type]
+    documents = [Document("", i, str(i), None, text) for i, text in enumerate(texts)]
     counts = encoder.count(documents)
     shape = (len(texts), encoder.vocabulary.n_terms)
     rows = weights.weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))

@@ -326,6 +326,15 @@ def test_slices_are_not_shorter_than_times_are_told(tmp_path: Path, form: str, u
         assert source.usual_slices() == unit
 
 
+def test_documents_without_a_time_come_last_but_for_rejected_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("year,text\n,one\n2002,\n2001,two\n,three\n2000,four\n")
+    codec = FieldCodec(timed=False)
+    with closing(SortedFileSource(tmp_path / "a.csv", codec=codec)) as source:
+        found = [codec.decode(one) for one in source.poll(9, 0.0)]
+    told = [(one.text, str(one.time)[:4]) if isinstance(one, Document) else one.reason for one in found]
+    assert told == [("four", "2000"), ("two", "2001"), ("one", "None"), ("three", "None"), "text is empty"]
+
+
 def test_lines_of_text_are_counted(tmp_path: Path) -> None:
     for lines, length in ((7, "20"), (200, "20"), (405, "41")):
         (tmp_path / "a.txt").write_text("some words\n" * lines)

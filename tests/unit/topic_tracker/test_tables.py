@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,7 +14,10 @@ import pandas as pd
 import pytest
 
 from vmfstream import TopicTracker
+from vmfstream.cli.document_table import newest_rows
 from vmfstream.errors import InputError
+from vmfstream.runfile.queries import DocumentChoice, Reader
+from vmfstream.runfile.verification import problems
 
 N = 40
 TEXTS = ["cat fur paw claw", "ship sea harbour port"] * (N // 2)
@@ -112,6 +116,22 @@ def test_slices_of_a_number_of_documents_need_no_time() -> None:
     assert repr(TopicTracker(topics=2, slices=20).learn(TEXTS).topics()) == repr(again.topics())
     with pytest.raises(InputError, match="texts are given with times=, one for each or one for all"):
         TopicTracker(topics=2, slices="year").learn(TEXTS)
+
+
+def test_documents_without_times_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    tracker = TopicTracker(topics=2, slices=20, story_days=1, documents=True).learn(TEXTS)
+    tracker.learn({"text": TEXTS[:3], "year": [2001, None, np.datetime64("NaT", "us")]})
+    assert tracker.rejected == []
+    tracker.save(path)
+    assert list(problems(path)) == []
+    loaded = TopicTracker.load(path)
+    loaded.learn(TEXTS).finish()
+    times = loaded.documents()["time"]
+    assert times[~np.isnat(times)].tolist() == [datetime(2001, 1, 1)]
+    assert len(times) == 2 * N + 3
+    rows = newest_rows(Reader(path), DocumentChoice(), 3)
+    assert [row["time"] for row in rows] == [None, None, "2001-01-01T00:00:00"]
 
 
 @pytest.mark.parametrize(

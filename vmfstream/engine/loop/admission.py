@@ -281,7 +281,7 @@ def separated(
             rejected.append(documents.rejected[at])
             continue
         document = documents[at]
-        if decision[at] == Verdict.TOO_FAR_AHEAD:
+        if decision[at] == Verdict.TOO_FAR_AHEAD and document.time is not None:
             far = "far ahead of the others"
             if open_slice != NOT_BEGUN:
                 far = f"{slicing.index(document.time) - open_slice} slices ahead of the open one"

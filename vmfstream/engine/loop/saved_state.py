@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.online.state import TOLD_SLICES, TOLD_WORDS
-from vmfstream.records import Arrays
+from vmfstream.records import NO_TIME, Arrays
 
 _MOST = 2**31
 """No slice has such a number, nor a topic that is named beside others."""
@@ -360,7 +360,7 @@ class _Check:
                 raise self._damaged(name, f"lengths of {end} in total", total)
         if not array.size:
             return
-        if array.dtype.kind == "i" and (max(array.max(), -array.min()) > _FAR):
+        if array.dtype.kind == "i" and np.abs(array[array != NO_TIME]).max(initial=0) > _FAR:
             raise self._damaged(name, f"numbers up to {_FAR}", f"{array.min()} to {array.max()}")
         if rule.sorted and (array[1:] < array[:-1]).any():
             raise self._damaged(name, "numbers that never fall", "others")
