@@ -67,8 +67,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    except (OSError, ImportError) as error:
+        cause = error.__context__ or error  # where a library says that another one cannot be loaded
+        if "failed to map segment" in str(cause) or getattr(error, "errno", None) == errno.ENOMEM:
+            tell_error(f"not enough memory ({cause}); is it limited, as by ulimit -v?")
+            sys.exit(1)
+        if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what waits to be printed would fail once more
         tell_error(f"cannot write: {error.strerror}")

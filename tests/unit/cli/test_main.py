@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -39,6 +40,29 @@ def test_too_little_memory_is_one_sentence(capsys: pytest.CaptureFixture[str], m
         "vmfstream: not enough memory (Unable to allocate 954. MiB); a run takes less with fewer --topics or a smaller"
     )
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_a_library_that_finds_no_memory_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_llvmlite() -> None:
+        try:
+            raise OSError("libllvmlite.so: failed to map segment from shared object")
+        except OSError:
+            raise OSError("Could not find/load shared object file 'libllvmlite.so'") from None
+
+    def of_system() -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    for fail in (of_llvmlite, of_system):
+        monkeypatch.setattr(cli, "app", fail)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 1
+        said = capsys.readouterr().err
+        assert said.startswith("vmfstream: not enough memory (")
+        assert "Could not find" not in said
+        assert "ulimit -v" in said
 
 
 @pytest.fixture
