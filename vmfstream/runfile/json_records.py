@@ -134,12 +134,14 @@ def _types(kind: type) -> tuple[dict[str, Any], list[str]]:
     return types, [name for name, some in origins.items() if np.ndarray in some or Sequence in some]
 
 
+@cache
 def _parts(expected: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the origin and the arguments of a type; ``NDArray`` can be a name of one, that of NumPy 2.5 is."""
     kind, parts = get_origin(expected), get_args(expected)
     return _parts(kind.__value__[parts]) if hasattr(kind, "__value__") else (kind, parts)
 
 
+@cache
 def _either(expected: Any) -> tuple[Any, ...]:
     """Return the types of which one is expected, nothing if it is a single one."""
     kind, parts = _parts(expected)
