@@ -12,17 +12,16 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.folders import sync_folder
 from vmfstream.records import Arrays, arrays_under
+from vmfstream.runfile.checkpoints import read_run
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.rollback import remove
 from vmfstream.runfile.stored_commits import read_commits
-from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.verification import check_rows
 from vmfstream.runfile.writer import RunFile
 
 _PREFIX = "tracker."
-_TIMEOUT = 30.0  # seconds to wait for a file that another process holds
 
 
 def write_saved(store: MemoryStore, path: Path) -> None:
@@ -67,6 +66,8 @@ def _write(store: MemoryStore, part: Path) -> None:
 def read_saved(path: Path) -> tuple[MemoryStore, bool]:
     """Return what `write_saved` was given, or what a command wrote, from a file of this or an older format.
 
+    Nothing is written, but that a file of an older format is brought up to date.
+
     The second value tells whether a tracker wrote it, which can go on then.
 
     Raises
@@ -81,20 +82,19 @@ def read_saved(path: Path) -> tuple[MemoryStore, bool]:
     if not path.exists():
         raise InputError(f"there is no file {path}")
     path = path.resolve()
-    upgrade(path, _TIMEOUT)
-    run_file = RunFile(path)
-    checkpoint = run_file.resume()
-    if checkpoint is None:
+    run = read_run(path)
+    if run.checkpoint is None:
         empty = MemoryStore()
-        empty.settings(run_file.settings({}))
+        empty.settings({name: value for name, value in run.settings.items() if name != "format"})
         return empty, True
-    past = arrays_under(checkpoint.open_state, _PREFIX)
+    past = arrays_under(run.checkpoint.open_state, _PREFIX)
     if not past:
         check_rows(path)
         return read_commits(path), False
     store = unflattened(past)
     known = {one.key for one in [*store.decisions(), *store.pending()]}
-    since = [one for one in [*Reader(path).applied_decisions(), *run_file.pending()] if one.key not in known]
+    reader = Reader(path)
+    since = [one for one in [*reader.applied_decisions(), *reader.waiting_decisions()] if one.key not in known]
     store.decide(*(replace(one, undone_by=None) for one in since))  # what commands decided about the file
     return store, True
 

@@ -30,6 +30,7 @@ from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.online.settings import BirthSettings, TrackerSettings
 from vmfstream.records import Arrays, Commit
+from vmfstream.runfile import connection
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.memory import MemoryStore
@@ -613,6 +614,22 @@ def test_a_run_that_does_not_keep_all_documents_says_how(kept: str, says: str, t
     follow(MemorySource(ROWS), FieldCodec(), RunFile(tmp_path / "run.duckdb"), settings)
     with pytest.raises(InputError, match=f"keeps {says}.* or a run with --documents all"):
         TopicTracker.load(tmp_path / "run.duckdb").documents()
+
+
+def test_to_load_a_tracker_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file may be on a share that can only be read."""
+    trackers = {"empty": TopicTracker(), "begun": TopicTracker(topics=3, slices="year").learn(TEXTS, 2001)}
+    for name, tracker in trackers.items():
+        tracker.save(tmp_path / name)
+    decide(tmp_path / "begun", [decision("forbid", text="ship")])
+
+    def refuse(path: Path, timeout: float) -> None:
+        raise InputError(f"no permission to write {path}")
+
+    monkeypatch.setattr(connection, "_writing", refuse)
+    for name, tracker in trackers.items():
+        assert repr(TopicTracker.load(tmp_path / name)) == repr(tracker)
+    assert [one["told"] for one in TopicTracker.load(tmp_path / "begun").decisions()] == ["forbid the word 'ship'"]
 
 
 def test_a_tracker_reads_what_a_command_wrote(tmp_path: Path) -> None:
