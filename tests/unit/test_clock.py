@@ -8,7 +8,7 @@ from pathlib import Path
 import vmfstream
 from vmfstream.clock import SteadyClock
 
-STAMPS = {"decisions.py", "cli/labelling.py", "runfile/inbox.py", "runfile/schema.py", "runfile/snapshots.py"}
+STAMPS = {"decisions.py", "runfile/inbox.py", "runfile/schema.py", "runfile/snapshots.py"}
 """Files that note when something was made, and compare that with nothing."""
 
 
