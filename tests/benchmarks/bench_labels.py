@@ -5,16 +5,13 @@ message with its label to another topic, which this process reads as a consumer 
 begins with the time of the message, which its producer gives it, and ends when the committed label is in the consumer's
 hands: the producer's batching, reading, learning, the transactions of the run file and of the broker and the
 consumer's polls are inside. What is sent during the warm-up, in which the first topics are fitted, is not counted.
-With ``--at-broker`` nobody reads the labels while they come, as where their readers have machines of their own: the
-clock ends when the broker has written the end of their transaction, from where on readers of committed messages are
-given them. ``told`` is what the run itself says at its end, for all its labels, to the commit of the broker.
+``told`` is what the run itself says at its end, for all its labels, to the commit of the broker.
 
 Processor time is that of the run, the broker and the producer in the counted time; ``ran`` is the share of the time
 that the run's threads ran of the time that they wanted to, which other programs of the machine take away from it.
 Prints one JSON line per round.
 
-    python tests/benchmarks/bench_labels.py [--rate 10000] [--words 100] [--seconds 60] [--at-broker]
-        [-- OPTIONS of run]
+    python tests/benchmarks/bench_labels.py [--rate 10000] [--words 100] [--seconds 60] [-- OPTIONS of run]
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ import os
 import random
 import re
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -45,9 +41,6 @@ from tests.system.broker.trackers import children  # noqa: E402
 
 PARTITIONS = 4
 PATIENCE = 60.0  # seconds for labels that come late
-BATCH = struct.Struct(">qi9xh12xq")
-"""Of a batch in a log of Kafka, magic 2: offset of its first message, bytes that follow, attributes, newest time."""
-CONTROL = 1 << 5
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -105,14 +98,6 @@ def consumer_of(broker: Broker, topic: Topic) -> Any:
     return consumer
 
 
-def waited_for(consumer: Any) -> list[Any]:
-    """Wait a moment for messages; without a consumer only wait."""
-    if consumer is None:
-        time.sleep(0.1)
-        return []
-    return [one for some in consumer.poll(timeout_ms=100).values() for one in some]
-
-
 def sent_at(broker: Broker, topic: Topic) -> dict[str, np.ndarray]:
     """Return the times of all messages of a topic, by part and offset."""
     from kafka import KafkaConsumer, TopicPartition
@@ -132,20 +117,6 @@ def sent_at(broker: Broker, topic: Topic) -> dict[str, np.ndarray]:
     return found
 
 
-def committed_at(broker: Broker, topic: Topic) -> list[tuple[float, Any]]:
-    """Return for each committed message when the broker wrote the end of its transaction, and the message's headers."""
-    ends: list[tuple[int, float]] = []
-    for segment in sorted((broker.folder / "data" / f"{topic.name}-0").glob("*.log")):
-        log, at = segment.read_bytes(), 0
-        while at < len(log):
-            offset, length, attributes, newest = BATCH.unpack_from(log, at)
-            if attributes & CONTROL:
-                ends.append((offset, newest / 1000))
-            at += 12 + length
-    offsets, times = map(np.array, zip(*ends, strict=True))
-    return [(times[np.searchsorted(offsets, one.offset)], one.headers) for one in topic.read()]
-
-
 def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run once."""
     broker = Broker(folder / "kafka")
@@ -158,7 +129,7 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
             run = subprocess.Popen(
                 [sys.executable, "-m", "vmfstream", *command, *given.options], stdout=subprocess.PIPE, stderr=err
             )
-        consumer = None if given.at_broker else consumer_of(broker, labels)
+        consumer = consumer_of(broker, labels)
         whole = given.warm_up + given.seconds
         words = [str(part) for part in ("--feed", broker.address, source.name, given.rate, given.words, whole)]
         feeder = subprocess.Popen([sys.executable, __file__, *words], stdout=subprocess.PIPE)
@@ -168,25 +139,23 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         after: dict[str, dict[str, float]] = {}
         counted = idle = 0.0
         began = time.monotonic()
-        while time.monotonic() - began < whole + PATIENCE and idle < PATIENCE / 2:
+        while time.monotonic() - began < whole + PATIENCE and not (feeder.poll() is not None and idle > PATIENCE / 2):
             polled = time.monotonic()
-            records = waited_for(consumer)
+            records = [one for some in consumer.poll(timeout_ms=100).values() for one in some]
             now = time.time()
             arrived += [(now, one.headers) for one in records]
-            idle = 0.0 if records or feeder.poll() is None else idle + time.monotonic() - polled
+            idle = 0.0 if records else idle + time.monotonic() - polled
             if not before and time.monotonic() - began > given.warm_up + 1:
                 before, counted = {name: used(pid) for name, pid in processes.items()}, now
             if not after and feeder.poll() is None and time.monotonic() - began > whole - 1:
                 after, ended = {name: used(pid) for name, pid in processes.items()}, now
             if run.poll() is not None:
                 raise RuntimeError((folder / "err").read_text())
-        if consumer is not None:
-            consumer.close()
+        consumer.close()
         run.send_signal(signal.SIGTERM)
         told = re.search(r"labels: .*", run.communicate()[0].decode())
         fed = json.loads(feeder.communicate()[0])
         times = sent_at(broker, source)
-        arrived = arrived or committed_at(broker, labels)
     finally:
         for process in (run, feeder):
             if process is not None and process.poll() is None:
@@ -231,7 +200,6 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=100, help="of a message")
     parser.add_argument("--seconds", type=float, default=60, help="that are counted")
     parser.add_argument("--warm-up", type=float, default=60, help="seconds before")
-    parser.add_argument("--at-broker", action="store_true", help="end the clock at the broker, without a consumer")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("options", nargs="*", help="further options of vmfstream run, after --")
     given = parser.parse_args()
