@@ -62,7 +62,7 @@ def from_value(value: object) -> datetime:
 def from_text(text: str) -> datetime:
     """Return the time of an ISO date or time, ``YYYY-MM``, a quarter, or a number as of `from_number`, in UTC.
 
-    Zeros before a digit of a date may lack, and UTC may be named.
+    Zeros before single digits of a date may be missing, and UTC may be named.
 
     Raises
     ------
