@@ -269,13 +269,16 @@ ENDINGS = {
 
 def is_text(path: Path) -> bool:
     """Tell whether a file is named as plain text, whose lines have no times."""
-    return not path.is_dir() and ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix) == "txt"
+    return not path.is_dir() and _named_format(path) == "txt"
+
+
+def _named_format(path: Path) -> str | None:
+    return ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
 def _format(path: Path) -> str:
-    name = path.name.lower()
-    packed = name.endswith(".gz")
-    format = ENDINGS.get(Path(name.removesuffix(".gz")).suffix)
+    packed = path.name.lower().endswith(".gz")
+    format = _named_format(path)
     if format is None or (packed and format in BINARY):
         raise InputError(
             f"cannot tell what {path} holds: its name should end in {', '.join(ENDINGS)} (.gz may follow text)"

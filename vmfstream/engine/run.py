@@ -415,6 +415,7 @@ _NOT_STORED = {"rules", "slices_by_times", "from_file"}
 _MAY_DIFFER = {"title", "licence", "source", "begins", "language"} | _NOT_STORED  # languages go with stop words
 _CODE = {"tokeniser": "tokeniser", "embed": "sentence model"}
 _RULE = "rule."
+_TOLD_WORDS = 5  # stop words that an error tells
 
 
 def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = False) -> RunSettings:
@@ -477,12 +478,9 @@ def _stop_words_apart(old: RunSettings, wanted: RunSettings) -> Sequence[str]:
     told = []
     for one, own in zip((old, wanted), words, strict=True):
         apart = sorted(own - (words[0] & words[1]))
-        told.append(", ".join([*sorted(one.language.split(",")), *apart[:_TOLD], *["..."][: len(apart) > _TOLD]]))
+        more = ["..."] if len(apart) > _TOLD_WORDS else []
+        told.append(", ".join([*sorted(one.language.split(",")), *apart[:_TOLD_WORDS], *more]))
     return told
-
-
-_TOLD = 5
-"""Words that an error tells."""
 
 
 def follow(

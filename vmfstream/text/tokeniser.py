@@ -3,7 +3,8 @@
 What a word is:
 
 - Web addresses are no words: what begins with a scheme such as ``https://``, or with ``www.``, is left out up to a
-  blank, a quote, a bracket, or a character that takes three bytes or more in UTF-8, such as a Chinese one.
+  blank, a quote, a bracket, a sign such as » or …, or a Chinese character (Latin-1's signs, and what takes three bytes
+  or more in UTF-8).
 - Texts are lower-cased (:meth:`str.lower`, but İ becomes i without a second dot); texts that are not ASCII are brought
   to the composed form NFC and lose their soft hyphens.
 - A word is a longest run of letters, numbers and combining marks (Unicode categories L, N, M and the two zero-width
@@ -23,6 +24,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from string import ascii_letters, digits
 from typing import NamedTuple
 
 import numpy as np
@@ -49,8 +51,9 @@ _UNSPACED = (
     (0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
     (0xFF66, 0xFF9F), (0x1AFF0, 0x1B16F), (0x20000, 0x3347F),
 )  # fmt: skip
+# the rest of a web address: \xc2 begins the signs of Latin-1, \xe0 and what follows longer characters
 _ADDRESS = re.compile(rb"[^\x00- \"'<>()\[\]{}|\\^`\x7f\xc2\xe0-\xff]*")
-_SCHEME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+")
+_SCHEME = frozenset(f"{ascii_letters}{digits}+".encode())
 # beyond lie only unassigned planes, tags, variation selectors and private use
 _CODE_POINTS = 0x33480
 
@@ -205,7 +208,8 @@ def _blank_addresses(pool: bytearray) -> None:
             begin, end = at, at + len(sign)
             while pool[begin - 1] in _SCHEME:
                 begin -= 1
-            if begin < at if sign == b"://" else begin == at and pool[end] in _SCHEME:
+            named = begin < at  # letters stand before the sign: a scheme
+            if named if sign == b"://" else not named and pool[end] in _SCHEME:
                 end = _ADDRESS.match(pool, end).end()  # type: ignore[union-attr]
                 pool[begin:end] = b" " * (end - begin)
             at = pool.find(sign, end)
