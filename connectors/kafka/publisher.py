@@ -30,6 +30,7 @@ _HEAD = 100_000  # bytes kept of the value of a larger one
 _OWN = "vmfstream."  # what names of headers begin with that a run adds
 _SEEK_DISTANCE = 2000  # offsets up to which reading on is quicker than a seek
 _SILENCE = 10.0  # seconds without a message after which the remaining ones count as deleted
+_COUNTED_MS = 365 * 86_400_000  # a year; where the client begins to count anew its rates rise, though nothing happened
 _BATCH = 2**18  # bytes that are sent at once
 _PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
 
@@ -109,6 +110,7 @@ class KafkaPublisher:
                 transactional_id=self._name,
                 batch_size=_BATCH,
                 linger_ms=20,
+                metrics_sample_window_ms=_COUNTED_MS,
                 max_block_ms=self._deadlines.delivery_ms,
                 delivery_timeout_ms=self._deadlines.delivery_ms,
                 request_timeout_ms=self._deadlines.request_ms,
@@ -212,7 +214,7 @@ class KafkaPublisher:
         bounded.wait()
 
     def _closed_rate(self) -> float:
-        """Return how often connections were closed of late; it rises when one is, and falls slowly."""
+        """Return how often connections were closed in `_COUNTED_MS`; it rises when one is, and only then."""
         return float(self._producer.metrics()["producer-metrics"]["connection-close-rate"])
 
     def close(self) -> None:

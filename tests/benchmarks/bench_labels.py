@@ -26,11 +26,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -98,22 +100,28 @@ def consumer_of(broker: Broker, topic: Topic) -> Any:
     return consumer
 
 
-def sent_at(broker: Broker, topic: Topic) -> dict[str, np.ndarray]:
-    """Return the times of all messages of a topic, by part and offset."""
+def labelled(at: float, records: Sequence[Any]) -> NDArray[np.float64]:
+    """Return a row for each label that came ``at`` a time: that time, partition and offset of its message."""
+    said = [dict(one.headers) for one in records]
+    places = [(int(one["vmfstream.part"].rpartition(b":")[2]), int(one["vmfstream.offset"])) for one in said]
+    return np.array([(at, *place) for place in places])
+
+
+def sent_at(broker: Broker, topic: Topic) -> NDArray[np.float64]:
+    """Return the times of all messages of a topic, by partition and offset, NaN after the last."""
     from kafka import KafkaConsumer, TopicPartition
 
-    found: dict[str, np.ndarray] = {}
-    for part, end in topic.ends().items():
+    ends = topic.ends()
+    found = np.full((len(ends), max(ends.values())), np.nan)
+    for part, end in ends.items():
         consumer = KafkaConsumer(bootstrap_servers=broker.address, auto_offset_reset="none")
         tp = TopicPartition(topic.name, int(part.rpartition(":")[2]))
         consumer.assign([tp])
         consumer.seek(tp, 0)
-        times = np.zeros(end)
         while consumer.position(tp) < end:
             for record in consumer.poll(timeout_ms=500).get(tp, ()):
-                times[record.offset] = record.timestamp / 1000
+                found[tp.partition, record.offset] = record.timestamp / 1000
         consumer.close()
-        found[part] = times
     return found
 
 
@@ -134,7 +142,7 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         words = [str(part) for part in ("--feed", broker.address, source.name, given.rate, given.words, whole)]
         feeder = subprocess.Popen([sys.executable, __file__, *words], stdout=subprocess.PIPE)
         processes = {"run": run.pid, "broker": broker.pid, "producer": feeder.pid}
-        arrived: list[tuple[float, Any]] = []
+        arrived: list[NDArray[np.float64]] = []  # few objects: the garbage collector passes over all that are kept
         before: dict[str, dict[str, float]] = {}
         after: dict[str, dict[str, float]] = {}
         counted = idle = 0.0
@@ -143,7 +151,7 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
             polled = time.monotonic()
             records = [one for some in consumer.poll(timeout_ms=100).values() for one in some]
             now = time.time()
-            arrived += [(now, one.headers) for one in records]
+            arrived += [labelled(now, records)] if records else []
             idle = 0.0 if records else idle + time.monotonic() - polled
             if not before and time.monotonic() - began > given.warm_up + 1:
                 before, counted = {name: used(pid) for name, pid in processes.items()}, now
@@ -161,13 +169,10 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
             if process is not None and process.poll() is None:
                 process.kill()
         broker.stop()
-    latency = []
-    for at, headers in arrived:
-        said = dict(headers)
-        sent = times[said["vmfstream.part"].decode()][int(said["vmfstream.offset"])]
-        if counted <= sent <= ended:
-            latency.append(at - sent)
-    if not latency:
+    at, partition, offset = np.concatenate([np.zeros((0, 3)), *arrived]).T
+    sent = times[partition.astype(np.int64), offset.astype(np.int64)]
+    latency = (at - sent)[(counted <= sent) & (sent <= ended)]
+    if not len(latency):
         raise RuntimeError(f"no label of the counted time came; the run says: {told.group() if told else 'nothing'}")
     spent = {name: after[name]["ran"] - before[name]["ran"] for name in processes}
     waited = after["run"]["waited"] - before["run"]["waited"]
@@ -181,7 +186,7 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "latency_most": round(most, 3),
         "labels_timed": len(latency),
         "cores": {name: round(seconds / (ended - counted), 2) for name, seconds in spent.items()},
-        "us_per_label": round(1e6 * spent["run"] / max(sum(counted <= at <= ended for at, _ in arrived), 1)),
+        "us_per_label": round(1e6 * spent["run"] / max(np.count_nonzero((counted <= at) & (at <= ended)), 1)),
         "ran": round(spent["run"] / (spent["run"] + waited), 2),
         "producer_late": round(fed["slowest"], 2),
         "load": os.getloadavg()[0],

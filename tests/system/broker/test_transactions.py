@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,12 +65,24 @@ def test_epochs_are_whole_though_requests_are_late_and_answers_lost(
     assert found == Counter(b"%d %d" % (epoch, i) for epoch in range(1, EPOCHS + 1) for i in range(MESSAGES))
 
 
-def test_an_undisturbed_publisher_keeps_its_producer(broker: Broker, topics: Topics) -> None:
+def test_an_undisturbed_publisher_keeps_its_producer(
+    broker: Broker, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = [0.0]
+    ahead = SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0])
+    for module in ("kafka_metric", "stats.sensor"):
+        monkeypatch.setattr(f"kafka.metrics.{module}.time", ahead)  # the clock of what the client counts
+
+    def messages(epoch: int, seconds: float) -> Iterator[OutgoingMessage]:
+        """One message, which is made when so many seconds have passed since the first."""
+        passed[0] = seconds
+        yield OutgoingMessage(None, b"%d" % epoch)
+
     topic = topics(1)
     address = parse_address(f"kafka://{broker.address}/{topic.name}")
     with closing(KafkaPublisher(address, ClientOptions(), "run")) as sender:
         producer = sender._producer
-        for epoch in range(1, 4):
-            sender.send(epoch, [OutgoingMessage(None, b"%d" % epoch)])
+        for epoch, seconds in enumerate((0.0, 20.0, 40.0, 70.0, 1e6), 1):
+            sender.send(epoch, messages(epoch, seconds))
         assert sender._producer is producer
-    assert [message.value for message in topic.read()] == [b"1", b"2", b"3"]
+    assert [message.value for message in topic.read()] == [b"1", b"2", b"3", b"4", b"5"]
