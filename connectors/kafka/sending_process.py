@@ -18,6 +18,7 @@ from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 from vmfstream.connectors.kafka.publisher import Deadlines, KafkaPublisher, OutgoingMessage
 from vmfstream.errors import InputError
 from vmfstream.machine import leave_stopping_to_others
+from vmfstream.runtime_tuning import tuned_runtime
 
 _CHUNK = 500  # messages that are passed on at once
 _LAST_SECONDS = 20.0  # in which the process has to end
@@ -111,7 +112,7 @@ def _serve(pipe: Connection, *how: Any) -> None:
     try:
         publisher = KafkaPublisher(*how)
         pipe.send(0)
-        with suppress(EOFError):
+        with tuned_runtime(), suppress(EOFError):
             while True:
                 asked = pipe.recv()
                 if asked == "delivered":

@@ -27,6 +27,7 @@ FLOORS = {
     "vmfstream.folders": 0,
     "vmfstream.locks": 0,
     "vmfstream.machine": 0,
+    "vmfstream.runtime_tuning": 0,
     "vmfstream.stages": 0,
     "vmfstream.progress": 0,
     "vmfstream.times": 0,
@@ -68,6 +69,7 @@ ONLY = {
         "vmfstream.clock",
         "vmfstream.folders",
         "vmfstream.machine",
+        "vmfstream.runtime_tuning",
         "vmfstream.times",
     ),
     "vmfstream.dashboards": (

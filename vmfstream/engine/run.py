@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from vmfstream import __version__
 from vmfstream.engine.loop.reading import reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Observer
-from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
 from vmfstream.machine import memory_there
@@ -28,6 +27,7 @@ from vmfstream.protocols import Codec, ColumnCodec, Executor, Local, Model, Rene
 from vmfstream.records import Position
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
+from vmfstream.runtime_tuning import tuned_runtime
 from vmfstream.seeds import Seed, seeds_from_text
 from vmfstream.slicing import Slicing
 from vmfstream.stories.settings import COMPONENTS, StorySettings

@@ -26,13 +26,13 @@ from vmfstream.decisions import decision
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
 from vmfstream.engine.run import RunSettings, agree, evaluate, follow
-from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
 from vmfstream.machine import memory_there
 from vmfstream.online.settings import BirthSettings, TrackerSettings, WindowSettings
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.writer import RunFile
+from vmfstream.runtime_tuning import tuned_runtime
 from vmfstream.seeds import Seed, seeds_as_text
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
 

@@ -1,4 +1,4 @@
-"""Tune Python for a run: rarer garbage collection, faster switches between threads."""
+"""Tune Python for a long task: rarer garbage collection, faster switches between threads."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ SWITCH_SECONDS = 0.0001
 
 
 class _Tuning:
-    """Counts the runs of this process; the settings are those of all of it."""
+    """Counts the tasks of this process; the settings are those of all of it."""
 
     def __init__(self) -> None:
-        self._lock, self._runs = Lock(), 0
+        self._lock, self._tasks = Lock(), 0
         self._thresholds, self._interval = gc.get_threshold(), sys.getswitchinterval()
 
     def begin(self) -> None:
         with self._lock:
-            self._runs += 1
-            if self._runs > 1:
+            self._tasks += 1
+            if self._tasks > 1:
                 return
             self._thresholds, self._interval = gc.get_threshold(), sys.getswitchinterval()
             first, *others = self._thresholds
@@ -35,8 +35,8 @@ class _Tuning:
 
     def end(self) -> None:
         with self._lock:
-            self._runs -= 1
-            if self._runs == 0:
+            self._tasks -= 1
+            if self._tasks == 0:
                 sys.setswitchinterval(self._interval)
                 gc.set_threshold(*self._thresholds)
                 gc.unfreeze()
@@ -53,7 +53,7 @@ def tuned_runtime() -> Iterator[None]:
     fifty thousand documents costs as much as to encode them. Documents would outlive many of its rounds, and are freed
     without it. And a thread that returns from compiled code, which does not hold the interpreter, gets it back sooner.
 
-    The settings are those of the whole process: of concurrent runs, the first sets them and the last one to end
+    The settings are those of the whole process: of concurrent tasks, the first sets them and the last one to end
     restores them.
     """
     _tuning.begin()
