@@ -35,7 +35,7 @@ OnGap: TypeAlias = Literal["fail", "earliest", "latest"]
 _ALL = 10**9
 _DISCOVERY_INTERVAL = 5.0  # seconds between two searches for new partitions
 _DELETED_AFTER = 15.0  # seconds after which a missing topic counts as deleted; a starting cluster may not know it yet
-_GATHERED = {"fetch_min_bytes": 2**18, "fetch_max_wait_ms": 100}  # else each message may be an answer of its own
+_GATHERED = {"fetch_min_bytes": 2**18, "fetch_max_wait_ms": 50}  # else each message may be an answer of its own
 _ANSWER_MS = 5_000  # milliseconds for an answer about what the topics hold
 _WARNING_INTERVAL = 30.0  # seconds between two warnings
 
