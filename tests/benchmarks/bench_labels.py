@@ -82,7 +82,7 @@ def used(process: int) -> dict[str, float]:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     waited = 0
     for task in Path(f"/proc/{process}/task").iterdir():
-        with suppress(FileNotFoundError):  # a thread that has just ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
             waited += int((task / "schedstat").read_text().split()[1])
     own = {"ran": (int(fields[11]) + int(fields[12])) * TICK, "waited": waited / 1e9}
     return {name: sum(one[name] for one in (own, *map(used, children(process)))) for name in own}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import random
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,11 @@ def command(*words: object, deadlines: Deadlines) -> Any:
 
 def children(process: int) -> list[int]:
     """Return the numbers of the processes that a process has started."""
-    tasks = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def stored(path: Path) -> dict[str, int]:
