@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,6 +80,27 @@ def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest
         writer.settle(never)
     assert store.groups == [[0], [1, 2, 3], [4, 5]]
     assert reported == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_disk_that_stalls_once_makes_no_longer_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(writing, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
+
+    class Stalling(Slow):
+        def commit(self, *commits: Commit) -> None:
+            super().commit(*commits)
+            now[0] += 100.0 if commits[0].epoch.epoch == 1 else 1.0
+
+    store, reported = Stalling(), Reported()
+    store.free.release(9)
+    with Writer(store, in_thread=True, pause_factor=3) as writer:
+        for epoch, waits in ((0, 2.0), (1, 0.0), (2, 2.0), (3, 2.0)):
+            put(writer, reported, range(epoch, epoch + 1))
+            while len(reported) <= epoch:
+                writer.settle(never, wait=False)
+            assert max(writer._due - now[0], 0.0) == waits
+            now[0] += waits
 
 
 @pytest.mark.parametrize("limit", ["MAX_EPOCHS", "MAX_BYTES"])

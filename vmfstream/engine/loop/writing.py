@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from math import inf
 from typing import Any, NamedTuple
 
 from vmfstream.errors import StoreLocked
@@ -18,7 +19,10 @@ MAX_PAUSE = 2.0
 """Most seconds from the start of a transaction to that of the next one while epochs wait."""
 
 PAUSE_FACTOR = 10
-"""The pause is so many times the duration of a transaction, up to `MAX_PAUSE`: writing takes a tenth of a thread."""
+"""The pause is so many times the duration of a transaction, up to `MAX_PAUSE`: writing takes a tenth of a thread.
+
+The duration is the shorter one of the last two: a disk that stalls once is no reason to wait longer.
+"""
 
 PROMPT_PAUSE_FACTOR = 2
 """The same where labels wait for transactions."""
@@ -64,6 +68,7 @@ class Writer:
         self._waiting: list[WriteTask] = []
         self._open: tuple[Sequence[WriteTask], Future[float]] | None = None
         self._due, self._urgent = 0.0, False
+        self._lasted = inf
 
     def __enter__(self) -> Writer:
         if self._in_thread:
@@ -115,7 +120,8 @@ class Writer:
         """Write, and return when the next transaction may begin."""
         began = time.monotonic()
         self._store.commit(*(task.commit for task in tasks))
-        return began + min(MAX_PAUSE, self._pause_factor * (time.monotonic() - began))
+        before, self._lasted = self._lasted, time.monotonic() - began
+        return began + min(MAX_PAUSE, self._pause_factor * min(before, self._lasted))
 
     def _wait(self, stop: Callable[[], bool], *, wait: bool = True) -> None:
         """Wait for the transaction that goes on, or see whether it is done."""
