@@ -186,7 +186,7 @@ def measured(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "latency_most": round(most, 3),
         "labels_timed": len(latency),
         "cores": {name: round(seconds / (ended - counted), 2) for name, seconds in spent.items()},
-        "us_per_label": round(1e6 * spent["run"] / max(np.count_nonzero((counted <= at) & (at <= ended)), 1)),
+        "us_per_label": round(1e6 * spent["run"] / max(int(((counted <= at) & (at <= ended)).sum()), 1)),
         "ran": round(spent["run"] / (spent["run"] + waited), 2),
         "producer_late": round(fed["slowest"], 2),
         "load": os.getloadavg()[0],

@@ -106,7 +106,7 @@ def told_of_input(reader: Reader) -> Iterator[str]:
 
     That many documents had no words is told too, and that the run cannot be repeated if so.
     """
-    from vmfstream.cli.options import is_piped
+    from vmfstream.cli.options import forms_of_lines, is_piped
 
     with reader.at_once():
         counts, rejections, cut = reader.counts(), reader.rejections(), reader.cut_epochs()
@@ -119,8 +119,7 @@ def told_of_input(reader: Reader) -> Iterator[str]:
         yield f"rejected for other reasons: {others:,}"
     if counts.rejected_share == 1.0 and is_piped(reader.meta().get("source", "")):
         yield (
-            "standard input is read as one JSON object a line, or with --format text as one text; let vmfstream run or "
-            "replay read a table, an array or a packed file itself"
+            f"{forms_of_lines('--format')}; let vmfstream run or replay read a table, an array or a packed file itself"
         )
     if cut:
         yield f"not repeatable: {cut_by_clock(cut)}"

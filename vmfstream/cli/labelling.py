@@ -129,7 +129,7 @@ def label(
     vmfstream label news.duckdb new.csv --at 2003
     vmfstream label news.duckdb new.jsonl --topics-from topics.toml
     """
-    from vmfstream.cli.options import file_options, is_piped, no_file_options, stdin_options
+    from vmfstream.cli.options import file_options, forms_of_lines, is_piped, no_file_options, stdin_options
     from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import read_options
     from vmfstream.frozen.model import FrozenModel
@@ -166,6 +166,8 @@ def label(
             labelled += len(documents)
         write(None)
     wrong = rejected.tell(labelled, max_rejected)
+    if wrong and not labelled and is_piped(source):
+        tell(forms_of_lines("--message-format"))
     if stop.code:
         raise typer.Exit(stop.code)
     if wrong:

@@ -498,6 +498,11 @@ def is_piped(source: str) -> bool:
     return source in ("-", "stdin:")
 
 
+def forms_of_lines(option: str) -> str:
+    """Say how standard input is read; ``option`` is that of the format."""
+    return f"standard input is read as one JSON object a line, or with {option} text as one text"
+
+
 def no_file_options(source: str, encoding: str | None, delimiter: str | None) -> None:
     """Raise InputError if an option of files is given for a source that is none."""
     if not (is_piped(source) or source.lower().startswith("kafka:")):

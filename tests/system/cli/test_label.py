@@ -133,6 +133,11 @@ def test_lines_of_standard_input_may_be_texts(
     os.close(descriptor)
     assert (code, err) == (0, "labelled: 3 documents, 0 rejected\n")
     assert len({row["topic"] for row in rows(out)}) == 3
+    descriptor = os.open(path, os.O_RDONLY)
+    code, _, err = run("label", run_file, "-")
+    os.close(descriptor)
+    assert code == 3
+    assert err.endswith("as one JSON object a line, or with --message-format text as one text\n")
     code, _, err = run("label", run_file, "-", "--message-format", "avro")
     assert code == 1
     assert "--message-format: expected json or text, got 'avro'" in err
