@@ -1,12 +1,14 @@
-"""Tune Python for a long task: rarer garbage collection, faster switches between threads."""
+"""Tune this process for a task: rarer garbage collection, faster switches between threads, few threads for products."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
+from typing import Any
 
 ALLOCATIONS = 50_000
 """New objects between two rounds of the garbage collector."""
@@ -15,34 +17,62 @@ SWITCH_SECONDS = 0.0001
 """Seconds that a thread waits before it asks another one to release the interpreter."""
 
 
-class _Tuning:
-    """Counts the tasks of this process; the settings are those of all of it."""
+class _Setting:
+    """A setting of the whole process: of concurrent tasks, the first one makes it and the last one to end restores it.
 
-    def __init__(self) -> None:
-        self._lock, self._tasks = Lock(), 0
-        self._thresholds, self._interval = gc.get_threshold(), sys.getswitchinterval()
+    Parameters
+    ----------
+    make : makes the setting, with the arguments of `begin`, and returns what restores the one before.
+    """
 
-    def begin(self) -> None:
+    def __init__(self, make: Callable[..., Callable[[], object]]) -> None:
+        self._make, self._lock, self._tasks = make, Lock(), 0
+        self._restore: Callable[[], object] = lambda: None
+
+    def begin(self, *wanted: Any) -> None:
         with self._lock:
+            if not self._tasks:
+                self._restore = self._make(*wanted)
             self._tasks += 1
-            if self._tasks > 1:
-                return
-            self._thresholds, self._interval = gc.get_threshold(), sys.getswitchinterval()
-            first, *others = self._thresholds
-            gc.freeze()
-            gc.set_threshold(first and max(first, ALLOCATIONS), *others)  # 0 is never
-            sys.setswitchinterval(min(self._interval, SWITCH_SECONDS))
 
     def end(self) -> None:
         with self._lock:
             self._tasks -= 1
-            if self._tasks == 0:
-                sys.setswitchinterval(self._interval)
-                gc.set_threshold(*self._thresholds)
-                gc.unfreeze()
+            if not self._tasks:
+                self._restore()
 
 
-_tuning = _Tuning()
+def _tune() -> Callable[[], None]:
+    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
+    first, *others = thresholds
+    gc.freeze()
+    gc.set_threshold(first and max(first, ALLOCATIONS), *others)  # 0 is never
+    sys.setswitchinterval(min(interval, SWITCH_SECONDS))
+
+    def restore() -> None:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+    return restore
+
+
+@cache
+def _blas() -> Any:
+    """Return the BLAS libraries of this process; numpy, which is asked for the products, has loaded its own."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _limit(most: int) -> Callable[[], object]:
+    if all(library["num_threads"] <= most for library in _blas().info()):
+        return lambda: None
+    restore: Callable[[], object] = _blas().limit(limits=most).restore_original_limits
+    return restore
+
+
+_tuning, _products = _Setting(_tune), _Setting(_limit)
 
 
 @contextmanager
@@ -61,3 +91,19 @@ def tuned_runtime() -> Iterator[None]:
         yield
     finally:
         _tuning.end()
+
+
+@contextmanager
+def product_threads(most: int = 1) -> Iterator[None]:
+    """Let a product of dense matrices use at most ``most`` threads, of the BLAS library below numpy.
+
+    By default it uses as many as there are cores. Fits and passes multiply small matrices thousands of times, and after
+    each the threads wait for each other, busily: on cores that have other work that takes ten times as long.
+
+    The limit is that of the whole process: of concurrent tasks, the first sets it and the last one to end restores it.
+    """
+    _products.begin(most)
+    try:
+        yield
+    finally:
+        _products.end()

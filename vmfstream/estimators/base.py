@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +28,7 @@ from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Whole
 from vmfstream.estimators.words import words_of_means
 from vmfstream.mixtures.columns import renumbered
 from vmfstream.progress import telling
+from vmfstream.runtime_tuning import product_threads
 
 log = logging.getLogger(__name__)
 
@@ -208,14 +209,17 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _threads(self) -> int:
         """Return the number of threads that ``n_jobs`` asks for: one for None or 0, all for -1."""
-        jobs: int | None = self.get_params(deep=False)["n_jobs"]
+        jobs: int | None = self.get_params(deep=False).get("n_jobs")
         return (os.cpu_count() or 1) if jobs == -1 else max(jobs or 1, 1)
 
-    def _telling(self) -> AbstractContextManager[None]:
-        """Print a line for every sweep of the body, if ``verbose`` asks for it."""
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Let the body use ``n_jobs`` threads for products, and print a line for every sweep if ``verbose`` says so."""
         name = type(self).__name__
         verbose = self.get_params(deep=False)["verbose"]
-        return telling((lambda line: print(f"{name}, {line}", flush=True)) if verbose else None)
+        tell = (lambda line: print(f"{name}, {line}", flush=True)) if verbose else None
+        with telling(tell), product_threads(self._threads()):
+            yield
 
     def _warn_of_empty(self) -> None:
         """Warn of a fit that leaves clusters without rows, as one of two clusters with the same mean is."""

@@ -105,7 +105,7 @@ class BayesianEstimator(MixtureEstimator):
         rows, mass, k, rng = part.rows, part.weight, self.n_components, self._rng()
         self._seen = total(rows, mass)
         init = own_start(self.init, rows, k, rng)
-        with self._telling():
+        with self._fitting():
             return best_of(
                 rows,
                 k,

@@ -51,7 +51,7 @@ class VMFHiddenMarkovModel(SphereEstimator):
     random_state : None, int, RandomState or Generator
         Source of randomness.
     n_jobs : int or None
-        Threads for sparse ``X``: one for None, all for -1.
+        Threads: one for None, all for -1.
     verbose : int or bool
         Whether to print a line for every sweep.
 
@@ -146,7 +146,7 @@ class VMFHiddenMarkovModel(SphereEstimator):
         rows, empty, _ = self._read(X)
         first = _first_rows(lengths, len(empty))
         k = self.n_components
-        with self._telling():
+        with self._fitting():
             found = fit(
                 rows,
                 k,

@@ -177,7 +177,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
         documents = self._read(X, sample_weight)
         tree = self._shape()
         part = distinct(documents, tree.k)
-        with self._telling():
+        with self._fitting():
             part, fit, resp = (self._drawn if self.inference == "gibbs" else self._ascended)(part, tree)
         labels = np.where(part.number >= 0, resp[:, : tree.k].argmax(axis=1)[part.number], -1)
         order = occupied_first(labels, tree.k) if self.tree is None else np.arange(tree.k)

@@ -76,7 +76,7 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         documents = self._read(X, sample_weight)
         rng = self._rng()
         part = self._part(documents)
-        with self._telling():
+        with self._fitting():
             run = best_of(self._run(part, start, rng) for start in self._starts(part, rng))
         self._keep(run, np.arange(self.n_components))
         labels = self._nearest(documents.rows, documents.empty)
@@ -176,7 +176,7 @@ class SphericalKMeans(KMeansEstimator):
     random_state : None, int, RandomState or Generator
         Source of randomness.
     n_jobs : int or None
-        Threads for sparse ``X``: one for None, all for -1.
+        Threads: one for None, all for -1.
     verbose : int or bool
         Whether to print a line for every sweep.
 

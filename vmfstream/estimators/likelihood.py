@@ -91,7 +91,7 @@ class LikelihoodMixture(MixtureEstimator):
             if warm
             else own_starts(self.init, first, weight, k, starts, rng, threads, axial=self.axial)
         )
-        with self._telling():
+        with self._fitting():
             found = best_of(self._climbed(first.rows, start, **at_first) for start in given)
             before = np.zeros(0)
             if searched is not None:

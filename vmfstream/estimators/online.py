@@ -23,6 +23,7 @@ from vmfstream.mixtures.columns import renumbered
 from vmfstream.online.belief import up_to_date
 from vmfstream.online.count_sliced import CountSlicedStream
 from vmfstream.online.state import TrackerSettings, TrackState
+from vmfstream.runtime_tuning import product_threads
 
 WINDOW = 16_000
 """Least documents fitted together by default: with fewer, topics in the end depend more on the order of documents.
@@ -301,7 +302,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     def _learn(self, x: Rows, copies: Copies | None = None) -> None:
         read = (x if copies is None else x[copies.rows]).astype(np.float32, copy=False)
         self._stream = copy(self._stream)  # the one before stays as it is, for a call that is interrupted
-        info = self._stream.learn(read)
+        with product_threads(self._threads()):
+            info = self._stream.learn(read)
         self._order = np.arange(self._stream.state.k if self._stream.state else 0)
         self.n_documents_seen_ += read.shape[0]
         labels = info.label.astype(np.int64)

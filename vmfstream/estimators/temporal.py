@@ -204,7 +204,7 @@ class TemporalVMFMixture(MixtureEstimator):
         if self.inference == "gibbs":
             part = repeated(part)
         learnt = _by_slice(part, numbers, int(numbers.min()))
-        with self._telling():
+        with self._fitting():
             evolution = evolve(learnt.rows, learnt.sizes, k, self._options(), self._rng(), self.n_init, learnt.weight)
         self.slices_ = int(numbers.min()) + np.arange(len(learnt.sizes))
         labels = learnt.labels(evolution.resps, k)
@@ -256,7 +256,7 @@ class TemporalVMFMixture(MixtureEstimator):
         xs = [learnt.rows[end - size : end] for end, size in zip(ends, learnt.sizes, strict=True)]
         masses = None if learnt.weight is None else np.split(learnt.weight, ends[:-1])
         with self._kept_after_errors():
-            with self._telling():
+            with self._fitting():
                 evolution = extended(self._evolution, xs, masses)
             self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(xs))
             self._report_empty(empty)

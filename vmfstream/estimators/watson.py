@@ -54,7 +54,7 @@ class WatsonMixture(LikelihoodMixture):
     random_state : None, int, RandomState or Generator
         Source of randomness.
     n_jobs : int or None
-        Threads for sparse ``X``: one for None, all for -1.
+        Threads: one for None, all for -1.
     verbose : int or bool
         Whether to print a line for every sweep.
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.kernels import empty
@@ -57,7 +56,7 @@ _NEAR = 1024  # documents whose sums and largest products, 8 bytes each, are kep
 
 
 class Pairs:
-    """Products of pairs of documents by lists of the documents that hold a word.
+    """Products of pairs of documents, of words by lists of the documents that hold one.
 
     Those of a document with all others are computed when it is first among the members, and kept: groups of the same
     documents are tried again and again. Those of `MOST_KEPT` documents are kept, 8 N bytes each; before there are more,
@@ -70,37 +69,37 @@ class Pairs:
 
     def __init__(self, x: Rows) -> None:
         self._x = x
-        if not isinstance(x, np.ndarray):
-            self._words = x.tocsc()
-            self._place, self._known = np.full(x.shape[0], -1), 0
-            self._dots = empty(MOST_KEPT, x.shape[0], np.float64)  # what is not written to takes no memory
+        self._words: Any = None if isinstance(x, np.ndarray) else x.tocsc()
+        self._place, self._known = np.full(x.shape[0], -1), 0
+        kind = x.dtype if isinstance(x, np.ndarray) else np.float64
+        self._dots = empty(MOST_KEPT, x.shape[0], kind)  # what is not written to takes no memory
 
     def with_others(self, members: NDArray[np.intp]) -> tuple[Vector, Vector]:
         """Sum and largest of the products of every row with the ``members``, of which it is left out, both (N,).
 
         That with itself counts as zero.
         """
-        x = self._x
-        if isinstance(x, np.ndarray):
-            dots = np.asarray(x[members] @ x.T, np.float64)
-            dots[np.arange(len(members)), members] = 0.0
-            return dots.sum(axis=0), dots.max(axis=0)
-        total, largest = np.zeros(x.shape[0]), np.full(x.shape[0], -np.inf)
+        n = self._x.shape[0]
+        total, largest = np.zeros(n), np.full(n, -np.inf)
         for begin in range(0, len(members), MOST_KEPT):
             some = members[begin : begin + MOST_KEPT]
-            self._learn(x, some)
+            self._learn(some)
             _sum_and_largest(self._dots, self._place[some], total, largest)
         return total, largest
 
-    def _learn(self, x: csr_array, members: NDArray[np.intp]) -> None:
+    def _learn(self, members: NDArray[np.intp]) -> None:
         """Compute the products of those of the ``members`` whose are not kept with all documents."""
         new = members[self._place[members] < 0]
         if self._known + len(new) > MOST_KEPT:
             self._place[:], self._known, new = -1, 0, members
-        words, needed = self._words, self._known + len(new)
+        x, words, needed = self._x, self._words, self._known + len(new)
         self._place[new] = np.arange(self._known, needed)
         out = self._dots[self._known : needed]
-        _pair(words.indptr, words.indices, words.data, x.indptr, x.indices, x.data, new, out)
+        if isinstance(x, np.ndarray):
+            np.matmul(x[new], x.T, out=out)
+            out[np.arange(len(new)), new] = 0.0
+        else:
+            _pair(words.indptr, words.indices, words.data, x.indptr, x.indices, x.data, new, out)
         self._known = needed
 
 

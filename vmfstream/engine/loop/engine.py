@@ -32,6 +32,7 @@ from vmfstream.records import (
     SliceReport,
     SmoothedSlice,
 )
+from vmfstream.runtime_tuning import product_threads
 from vmfstream.stages import WRITING, StageClock, timed
 from vmfstream.text.encoders import Encoder
 
@@ -158,7 +159,13 @@ class Engine:
             finished = self.finished and not epoch.documents
             self._report(self._state.described.label, epoch, observe, finished=finished)
 
-        with self._clock.on(), self._batches, self._writer, self._state.story_thread or nullcontext():
+        with (
+            self._clock.on(),
+            product_threads(),
+            self._batches,
+            self._writer,
+            self._state.story_thread or nullcontext(),
+        ):
             report(Epoch())
             over = False
             while not over:

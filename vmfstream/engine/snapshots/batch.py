@@ -39,6 +39,7 @@ from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
 from vmfstream.runfile.snapshots import Snapshot, Stored, read_stored, write_snapshots
+from vmfstream.runtime_tuning import product_threads
 from vmfstream.text.encoders import Counted, CountStorage, TopicNaming, TopWords
 from vmfstream.text.named_vectors import NamedVectorEncoder
 from vmfstream.text.own_tokeniser import Cut
@@ -131,7 +132,8 @@ def take_snapshots(
     material = material_of(stored, tokeniser, embed)
     own = int(stored.settings.get("seed", 0)) if seed is None else seed
     rng = np.random.default_rng([own, int(material.index[-1]) % 2**32, 4])
-    snapshots = [snapshot_of(found, material) for found in fitted(material, kinds, rng)]
+    with product_threads():
+        snapshots = [snapshot_of(found, material) for found in fitted(material, kinds, rng)]
     write_snapshots(path, snapshots)
     return snapshots
 
