@@ -22,7 +22,7 @@ from vmfstream.records import Document
 from vmfstream.replay.corpora import corpora, get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.replay.planted.truth import recovery
-from vmfstream.replay.sorted_source import CorpusSource, SortedFileSource
+from vmfstream.replay.sorted_source import VECTOR, CorpusSource, SortedFileSource
 from vmfstream.slicing import Slicing
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def open_replay(
     id: str | None = None,
     title: str | None = None,
     time_format: str | None = None,
+    vector: str | None = None,
+    dimension: int | None = None,
     **options: Any,
 ) -> Replay:
     """Open a corpus, or a file or folder of the user's.
@@ -76,6 +78,7 @@ def open_replay(
     slices : length of slices; by default that of the corpus, or of a file what suits its times.
     time, text, id, title : columns of a file that are not found by their usual names.
     time_format : how its times are written, see `vmfstream.connectors.codecs.FieldCodec`.
+    vector, dimension : column of a file with vectors that are followed instead of texts, and their length.
     **options : of files: ``delimiter``, ``encoding``.
 
     Raises
@@ -88,11 +91,22 @@ def open_replay(
     path = Path(name).expanduser()
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
         timed = not (is_text(path) if slices is None else Slicing.parse(slices).documents)
-        codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format, timed=timed)
+        codec = FieldCodec(
+            time=time,
+            text=text,
+            id=id,
+            title=title,
+            time_format=time_format,
+            timed=timed,
+            vector=vector,
+            dimension=dimension,
+        )
         source = SortedFileSource(path, codec=codec, **options)
         length = slices or source.usual_slices()
-        return Replay(source, FieldCodec(timed=timed), title_of(path), "", length, slices_by_times=slices is None)
+        sorted_codec = FieldCodec(timed=timed, vector=VECTOR if vector else None, dimension=dimension)
+        return Replay(source, sorted_codec, title_of(path), "", length, slices_by_times=slices is None)
     fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
+    fields["vector"] = vector
     refused = [f"--{field.replace('_', '-')}" for field, value in (fields | options).items() if value is not None]
     if refused:
         raise InputError(f"{' and '.join(refused)}: expected a file with it, {name} is a corpus with known fields")

@@ -27,7 +27,7 @@ from vmfstream.replay.corpora import get
 from vmfstream.replay.corpus import ColumnExpressions, Corpus, ReadProgress
 from vmfstream.slicing import UNITS
 
-__all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
+__all__ = ["VECTOR", "CorpusSource", "SortedFileSource", "SortedSource"]
 
 _AHEAD = 1_024  # documents read from the sorted table at once
 _BATCH = 20_000  # rows of a file decoded at once
@@ -50,8 +50,8 @@ class SortedSource:
         Name of its only part.
     fill : callable
         Makes the table ``sorted`` in the connection that it gets: rows in their order, with the columns ``moment`` (a
-        timestamp in UTC, or null), ``id``, ``time`` as it is written, ``title``, ``text``, ``label``, and where a row
-        is no document the ``reason`` and an ``excerpt``.
+        timestamp in UTC, or null), ``id``, ``time`` as it is written, ``title``, ``text``, ``label``, ``vector`` (the
+        bytes of its float32 numbers, or null), and where a row is no document the ``reason`` and an ``excerpt``.
     rate : float or None, > 0
         Documents per second; None is as fast as they are asked for.
 
@@ -188,6 +188,8 @@ class SortedSource:
             fields: dict[str, Any] = Refusal(value["reason"], value["excerpt"] or "")
         else:
             fields = {key: item for key, item in value.items() if item is not None}
+            if VECTOR in fields:
+                fields[VECTOR] = np.frombuffer(fields[VECTOR], np.float32)
             if when is not None:
                 fields["time"] = when.isoformat()
         offset = self._next
@@ -273,7 +275,7 @@ def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnecti
     """Put the rows of a source into the table ``sorted``."""
     connection.execute(
         "CREATE TEMP TABLE given (row BIGINT, micros BIGINT, id VARCHAR, title VARCHAR, text VARCHAR, "
-        "reason VARCHAR, excerpt VARCHAR)"
+        "vector BLOB, reason VARCHAR, excerpt VARCHAR)"
     )
     messages = rows.poll(ROWS, 0.0)
     look_at(codec, messages, rows.name)
@@ -288,7 +290,7 @@ def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnecti
     connection.execute("""
         CREATE TEMP TABLE sorted AS
         SELECT if(reason IS NULL, make_timestamp(micros), NULL) AS moment, id, NULL::VARCHAR AS time, title, text,
-            NULL::VARCHAR AS label, reason, excerpt
+            NULL::VARCHAR AS label, vector, reason, excerpt
         FROM given ORDER BY reason IS NOT NULL, moment NULLS LAST, row
     """)
     connection.execute("DROP TABLE given")
@@ -302,6 +304,7 @@ def _frame(read: Documents, first: int) -> dict[str, NDArray[Any]]:
         "id": read.id,
         "title": [one.get("title") for one in meta],
         "text": read.text,
+        "vector": [None if one is None else one.tobytes() for one in read.vector or [None] * len(read)],
         "reason": [None if one is None else one.reason for one in refused],
         "excerpt": [None if one is None else one.excerpt for one in refused],
     }
@@ -313,7 +316,10 @@ def _frame(read: Documents, first: int) -> dict[str, NDArray[Any]]:
     return numbers | {name: np.array(column, dtype=object) for name, column in texts.items()}
 
 
-_COLUMNS = ("moment", "id", "time", "title", "text", "label", "reason", "excerpt")
+VECTOR = "vector"
+"""Field of messages with the vector of a document."""
+
+_COLUMNS = ("moment", "id", "time", "title", "text", "label", VECTOR, "reason", "excerpt")
 
 
 def _sorting(table: str, columns: ColumnExpressions) -> str:
@@ -323,7 +329,7 @@ def _sorting(table: str, columns: ColumnExpressions) -> str:
     return f"""
         CREATE TEMP TABLE sorted AS
         SELECT if(year(parsed) BETWEEN 1 AND 9999, parsed, NULL) AS moment, id, time, title, text, label,
-            NULL::VARCHAR AS reason, NULL::VARCHAR AS excerpt
+            NULL::BLOB AS vector, NULL::VARCHAR AS reason, NULL::VARCHAR AS excerpt
         FROM (SELECT *, {_MOMENT} AS parsed FROM (
             SELECT row_number() OVER () AS row, ({columns.id})::VARCHAR AS id, trim(({columns.time})::VARCHAR) AS time,
                 ({columns.title})::VARCHAR AS title, ({columns.text})::VARCHAR AS text,

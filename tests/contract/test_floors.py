@@ -89,7 +89,8 @@ NEVER = {
     "vmfstream.replay": ("vmfstream.dashboards",),
     **{f"vmfstream.bayes.{one}": tuple(f"vmfstream.bayes.{two}" for two in MODELS if two != one) for one in MODELS},
 }
-NUMERIC = {"numpy", "scipy", "numba", "llvmlite"}  # llvmlite is how numba writes intrinsics
+NUMERIC = {"numpy", "scipy", "numba", "llvmlite", "threadpoolctl"}
+"""llvmlite is how numba writes intrinsics, threadpoolctl tells the library below numpy how many threads it may use."""
 
 
 def modules() -> list[tuple[str, Path]]:

@@ -67,6 +67,7 @@ from vmfstream.cli.options import (
     VocabularySize,
     WindowOption,
     WorkersOption,
+    check_vectors,
     file_options,
     is_piped,
     namer_of,
@@ -159,6 +160,8 @@ def replay(
     time_format: TimeFormat = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    vector: VectorField = None,
+    dimension: Dimension = 0,
     embed: EmbedOption = "",
     namer: Namer = None,
     page_title: PageTitle = None,
@@ -188,6 +191,7 @@ def replay(
     vmfstream replay nips --html nips.html
     vmfstream replay nyt --slices quarter --topics 40 --html nyt.html
     vmfstream replay mine.csv --time published --text body --slices month --out mine.duckdb
+    vmfstream replay vectors.parquet --vector embedding --dimension 384 --text body --html vectors.html
     vmfstream replay reuters --topics-from topics.toml --html reuters.html
     """
     from vmfstream.engine.run import evaluate as compare
@@ -199,10 +203,12 @@ def replay(
     start_logging(verbose, log_format)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     code = {"tokeniser": tokeniser, "embed": embed}
+    check_vectors(vector, dimension, embed)
     run_file = run_file_of(out, corpus)
     if not evaluate:
         check_outputs({"--out": run_file, "--html": html})
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
+    named |= {"vector": vector, "dimension": dimension if vector else None}
     opened = open_replay(corpus, slices=slices, **named, **file_options(encoding, delimiter))
     with closing(opened.source):
         settings = settings_of(
@@ -224,6 +230,8 @@ def replay(
             tokeniser=tokeniser,
             stop_words=" ".join(opened.stop_words),
             stem=stem,
+            dimension=dimension,
+            named=vector is not None and text is not None,
             embed=embed,
             stories=stories,
             story_days=story_days,
@@ -427,10 +435,7 @@ def run(
         raise InputError("--metrics-address: expected --metrics-port with it; without, no metrics are served")
     if labels is None and label_format != "headers":
         raise InputError("--label-format: expected --labels with it; without, no labels are sent")
-    if (vector is None) != (dimension == 0):
-        raise InputError("--vector and --dimension belong together: name the field and give the length of its vectors")
-    if vector is not None and embed:
-        raise InputError("--embed makes vectors from texts, --vector reads vectors that are there; give one of them")
+    check_vectors(vector, dimension, embed)
     topic = parse_address(source) if source.lower().startswith("kafka:") else None
     if topic is None and (workers or executor):
         raise InputError(

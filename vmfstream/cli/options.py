@@ -503,6 +503,14 @@ def forms_of_lines(option: str) -> str:
     return f"standard input is read as one JSON object a line, or with {option} text as one text"
 
 
+def check_vectors(vector: str | None, dimension: int, embed: str) -> None:
+    """Raise InputError unless a field of vectors comes with their length and without a model (``embed``)."""
+    if (vector is None) != (dimension == 0):
+        raise InputError("--vector and --dimension belong together: name the field and give the length of its vectors")
+    if vector is not None and embed:
+        raise InputError("--embed makes vectors from texts, --vector reads vectors that are there; give one of them")
+
+
 def no_file_options(source: str, encoding: str | None, delimiter: str | None) -> None:
     """Raise InputError if an option of files is given for a source that is none."""
     if not (is_piped(source) or source.lower().startswith("kafka:")):

@@ -207,11 +207,15 @@ def read(run_file: Path) -> int:
         return 0
 
 
-def test_vectors_with_texts_have_topics_with_words(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_vectors_with_texts_have_topics_with_words(run: Run, tmp_path: Path, command: str) -> None:
     rows = [row | {"v": [float(i % 3 == j) + 0.01 * (i % 7) for j in range(3)]} for i, row in enumerate(lines())]
+    rows = rows if command == "run" else rows[::-1]  # a replay reads them in the order of their times
     run_file = tmp_path / "run.duckdb"
     given = (*COMMAND, "--out", run_file, "--vector", "v", "--dimension", 3, "--text", "text")
-    assert run("run", write(tmp_path / "vectors.jsonl", rows), *given)[0] == 0
+    code, out, _ = run(command, write(tmp_path / "vectors.jsonl", rows), *given)
+    assert code == 0
+    assert "120 documents, 0 rejected" in out
     _, out, _ = run("show", run_file, "--json")
     words = [set(json.loads(line)["words"][:5]) for line in out.splitlines()]
     assert len(words) == 3

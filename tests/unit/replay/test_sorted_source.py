@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from vmfstream.connectors.codecs import FieldCodec, parse_time
 from vmfstream.errors import InputError
 from vmfstream.records import Document, Message, Rejected
+from vmfstream.replay.run import open_replay
 from vmfstream.replay.sorted_source import SortedFileSource, SortedSource
 
 ROWS: list[dict[str, Any]] = [
@@ -340,3 +342,29 @@ def test_lines_of_text_are_counted(tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("some words\n" * lines)
         with closing(SortedFileSource(tmp_path / "a.txt")) as source:
             assert source.usual_slices() == length
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_vectors_come_in_order_of_time(tmp_path: Path, ending: str) -> None:
+    given = [("2021", [0.25, 3e-8]), ("2019", [1, 2]), ("2020", [1, None]), ("2020", [5.5, -1]), ("2018", [1, 2, 3])]
+    path = tmp_path / f"vectors{ending}"
+    raw = path if ending == ".jsonl" else tmp_path / "raw.jsonl"
+    raw.write_text("".join(json.dumps({"date": date, "v": vector}) + "\n" for date, vector in given))
+    if ending == ".parquet":
+        duckdb.execute(f"COPY (SELECT date, v::DOUBLE[] AS v FROM read_json('{raw}')) TO '{path}'")
+    replay = open_replay(str(path), slices="year", vector="v", dimension=2)
+    with closing(replay.source):
+        found = [replay.codec.decode(message) for message in drain(replay.source)]
+    documents = [one for one in found[:3] if isinstance(one, Document)]
+    rejected = [one for one in found[3:] if isinstance(one, Rejected)]
+    assert [one.vector.tolist() for one in documents if one.vector is not None] == [
+        [1, 2],
+        [5.5, -1],
+        [0.25, np.float32(3e-8)],
+    ]
+    assert [one.time.year for one in documents if one.time is not None] == [2019, 2020, 2021]
+    assert [one.text for one in documents] == [None, None, None]
+    assert [one.reason for one in rejected] == [
+        "v is not finite: number 2 of 2",
+        "v has the wrong dimension: 3, expected 2",
+    ]
