@@ -353,6 +353,7 @@ def test_vectors_come_in_order_of_time(tmp_path: Path, ending: str) -> None:
     if ending == ".parquet":
         duckdb.execute(f"COPY (SELECT date, v::DOUBLE[] AS v FROM read_json('{raw}')) TO '{path}'")
     replay = open_replay(str(path), slices="year", vector="v", dimension=2)
+    assert isinstance(replay.source, SortedSource)
     with closing(replay.source):
         found = [replay.codec.decode(message) for message in drain(replay.source)]
     documents = [one for one in found[:3] if isinstance(one, Document)]
