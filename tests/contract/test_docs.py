@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -150,10 +151,12 @@ def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monke
     assert not [one for one in said if not pages.is_shown(one)]
 
 
-def test_the_programs_about_embeddings_run() -> None:
-    for block in pages.blocks((ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")):
+def test_the_programs_about_embeddings_print_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = pages.blocks((ROOT / "docs" / "embeddings.md").read_text("utf-8"))
+    for block, after in pairwise(shown):
         if block.language == "python":
             exec(compile(block.text, "embeddings.md", "exec"), {"__name__": "page"})
+            assert capsys.readouterr().out.strip() == (after.text.strip() if after.language == "text" else "")
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
