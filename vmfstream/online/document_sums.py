@@ -40,7 +40,10 @@ def sums_of(x: Rows, groups: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
 def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``x vectors`` for one vector (D,) or several (D, G): (N,) or (N, G)."""
     if isinstance(x, np.ndarray):
-        return np.asarray(x @ vectors)
+        out = np.empty((len(x), *vectors.shape[1:]))
+        for low in range(0, len(x), _CONVERTED):
+            np.matmul(x[low : low + _CONVERTED].astype(np.float64), vectors, out=out[low : low + _CONVERTED])
+        return out
     out = np.zeros((x.shape[0], *vectors.shape[1:]))
     if vectors.size == len(vectors):  # a third of the time, with the same sums
         _multiply_one(x.indptr, x.indices, x.data, vectors.ravel(), out.reshape(-1))
@@ -51,6 +54,8 @@ def products(x: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 MOST_KEPT = 1000
 """Documents whose products with all others are kept: 64 MB for the 8,000 documents that a search has at most."""
+
+_CONVERTED = 512  # dense rows that become double at a time and stay near: less than half the time of all at once
 
 _NEAR = 1024  # documents whose sums and largest products, 8 bytes each, are kept near
 

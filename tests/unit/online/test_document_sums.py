@@ -42,6 +42,13 @@ def test_sparse_rows_are_as_dense_ones(members: list[int], lowest: float, index:
         assert found == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("vectors", [(25,), (25, 3)])
+def test_dense_rows_are_converted_in_parts(vectors: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    x, given = rows(), np.random.default_rng(1).standard_normal(vectors)
+    monkeypatch.setattr(document_sums, "_CONVERTED", 7)
+    assert products(x, given) == pytest.approx(x.astype(np.float64) @ given, abs=1e-12)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_is_left_out_of_its_own_products(*, sparse: bool) -> None:
     x, members = rows(lowest=0.0), np.array([1, 4, 5])
