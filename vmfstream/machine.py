@@ -1,10 +1,12 @@
-"""How much memory the machine has, and which signals a process leaves to the one that began it."""
+"""How much memory the machine has, which signals a process leaves to the one that began it, and which can wait."""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -26,3 +28,22 @@ def leave_stopping_to_others() -> None:
     for name in ("SIGINT", "SIGHUP"):  # Windows has no second one
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait until the body is done, in the main thread, which alone is interrupted.
+
+    Where another program that Python is part of looks after Ctrl-C, nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(came[0])

@@ -16,9 +16,10 @@ from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
-from vmfstream.estimators.distinct import copies_of_documents
+from vmfstream.estimators.distinct import Copies, copies_of_documents
 from vmfstream.estimators.features import NamedFeatures, finite_numbers, refuse_plain_rows
 from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whole
+from vmfstream.machine import uninterrupted
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
 from vmfstream.stories.settings import AUTO, COMPONENTS, StorySettings
 from vmfstream.stories.window import Window
@@ -197,7 +198,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         times: ArrayLike | None = None,
         vectors: ArrayLike | None = None,
     ) -> StoryMixture:
-        """Learn the rows of ``X`` in their order.
+        """Learn the rows of ``X`` in their order, all or none: Ctrl-C waits for them, but in the first call.
 
         Parameters
         ----------
@@ -234,17 +235,10 @@ class StoryMixture(SphereEstimator, Clusterer):
         beside = None if vectors is None else _unit_vectors(vectors)
         length = 0 if beside is None else beside.shape[1]
         mixture = self._begun(rows.shape[1], dense=not issparse(rows), vectors=length) if first else self._mixture
-        if sample_weight is None:
-            self._learn(mixture, rows, times, beside)
-        else:
-            each = mixture.checked_times(rows, times, beside)
-            copies = copies_of_documents(sample_weight, rows.shape[0])
-            again = copies.rows
-            self._learn(
-                mixture, rows[again], None if each is None else each[again], None if beside is None else beside[again]
-            )
-            self.labels_ = copies.of_rows(self.labels_, -1)
-        self._mixture = mixture
+        copies = None if sample_weight is None else copies_of_documents(sample_weight, rows.shape[0])
+        with self._kept_after_errors() if first else uninterrupted():
+            self._learn(mixture, rows, times, beside, copies)
+            self._mixture = mixture
         return self
 
     def predict(
@@ -259,16 +253,18 @@ class StoryMixture(SphereEstimator, Clusterer):
         return self._mixture.predict(rows, times, None if vectors is None else _unit_vectors(vectors))
 
     def learn_one(self, x: Mapping[Any, float], time: float | None = None) -> None:
-        """Learn one document, given as a mapping from features to numbers."""
+        """Learn one document, given as a mapping from features to numbers; Ctrl-C waits until it is learnt."""
         document = finite_numbers(x)
         if not hasattr(self, "_features"):
             refuse_plain_rows("learn_one", hasattr(self, "_mixture"))
             self._check_parameters()
-            self._mixture = self._begun(2, dense=False, fixed=False)
-            self._features = NamedFeatures(self.max_features)
-        self._features.number(document, self._columns_in_use)
-        self._mixture.widen(self._features.width)
-        self._learn(self._mixture, self._features.row(document), None if time is None else [time])
+        with uninterrupted():
+            if not hasattr(self, "_features"):
+                self._mixture = self._begun(2, dense=False, fixed=False)
+                self._features = NamedFeatures(self.max_features)
+            self._features.number(document, self._columns_in_use)
+            self._mixture.widen(self._features.width)
+            self._learn(self._mixture, self._features.row(document), None if time is None else [time])
 
     def flush(self) -> NDArray[np.int64]:
         """Return the second labels of the rows that are still in the ``window``, in their order, and empty it."""
@@ -346,7 +342,12 @@ class StoryMixture(SphereEstimator, Clusterer):
         rows: Rows,
         times: ArrayLike | None,
         vectors: NDArray[np.float32] | None = None,
+        copies: Copies | None = None,
     ) -> None:
+        if copies is not None:
+            each = mixture.checked_times(rows, times, vectors)
+            rows, times = rows[copies.rows], None if each is None else each[copies.rows]
+            vectors = None if vectors is None else vectors[copies.rows]
         if self.window:
             if not hasattr(self, "_window"):
                 self._window = Window(int(self.window))
@@ -354,7 +355,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             self.smoothed_labels_ = left.labels
         else:
             learnt = mixture.learn(rows, times, vectors)
-        self.labels_ = learnt.labels
+        self.labels_ = learnt.labels if copies is None else copies.of_rows(learnt.labels, -1)
         self.retired_ = learnt.retired
         self._report_empty(learnt.labels < 0)
 

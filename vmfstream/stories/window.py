@@ -100,8 +100,9 @@ class Window:
 
     def flush(self, mixture: SequentialMixture) -> Left:
         """Let all rows leave, and return them."""
-        parts, self._parts = self._parts, []
-        return Left.joined([self._relabelled(mixture, part) for part in parts])
+        left = Left.joined([self._relabelled(mixture, part) for part in self._parts])
+        self._parts = []  # not before: after Ctrl-C they are still there
+        return left
 
     def remap(self, terms: NDArray[np.integer], columns: int) -> None:
         """Follow a renumbering of the columns, as `vmfstream.engine.loop.stories.remapped` does; for sparse rows."""

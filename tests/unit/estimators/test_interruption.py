@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.unit.mixtures.planted import directions, vmf_rows
-from vmfstream import DirichletVMFAdmixture, MultilevelClustering, OnlineVMFMixture, TemporalVMFMixture
+from vmfstream import DirichletVMFAdmixture, MultilevelClustering, OnlineVMFMixture, StoryMixture, TemporalVMFMixture
 
 RNG = np.random.default_rng(0)
 ROWS = vmf_rows(RNG, directions(RNG, 3, 6), np.arange(300) % 3, 0.9)
@@ -76,8 +77,69 @@ def test_nothing_is_learnt(make: Callable[[], Any], call: Callable[[Any], Any], 
         np.testing.assert_array_equal(tell(model), tell(expected))
 
 
-def traced(call: Callable[[], Any], last: int) -> int:
-    """Return how many lines of the package a call runs; the ``last`` raises KeyboardInterrupt, 0 for none."""
+def stories() -> StoryMixture:
+    return StoryMixture(window=30).partial_fit(ROWS[:120])
+
+
+def named_stories() -> StoryMixture:
+    model = StoryMixture(window=30)
+    for document in NAMED[:120]:
+        model.learn_one(document)
+    return model
+
+
+def known(model: StoryMixture) -> list[list[int]]:
+    return [getattr(model, name).tolist() for name in ("labels_", "smoothed_labels_", "story_ids_", "story_sizes_")]
+
+
+@pytest.mark.parametrize(
+    ("make", "call"),
+    [
+        pytest.param(stories, lambda m: m.partial_fit(ROWS[120:]), id="rows"),
+        pytest.param(stories, lambda m: m.partial_fit(ROWS[120:150], sample_weight=np.full(30, 2)), id="weights"),
+        pytest.param(stories, lambda m: m.fit(ROWS[120:]), id="another fit"),
+        pytest.param(named_stories, lambda m: m.learn_one(NAMED[120]), id="documents by name"),
+    ],
+)
+def test_stories_learn_all_or_nothing(
+    make: Callable[[], StoryMixture], call: Callable[[StoryMixture], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = make()
+    before = known(expected)
+    lines = traced(partial(call, expected), 0)
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for line in np.linspace(1, lines, PLACES, endpoint=False, dtype=int).tolist():
+            model = make()
+            with pytest.raises(KeyboardInterrupt):
+                traced(partial(call, model), line, partial(signal.raise_signal, signal.SIGINT))
+            if known(model) == before:
+                call(model)
+            assert known(model) == known(expected)
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+
+
+def test_ctrl_c_is_left_to_a_program_that_looks_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = stories()
+    monkeypatch.setattr(signal, "getsignal", lambda _: None)
+    monkeypatch.delattr(signal, "signal")
+    assert len(model.partial_fit(ROWS[120:]).labels_) == 180
+
+
+def test_an_interrupted_flush_loses_no_labels() -> None:
+    model, expected = stories(), stories().flush()
+    with pytest.raises(KeyboardInterrupt):
+        traced(model.flush, traced(stories().flush, 0) // 2)
+    np.testing.assert_array_equal(model.flush(), expected)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def traced(call: Callable[[], Any], last: int, at_last: Callable[[], None] = interrupt) -> int:
+    """Return how many lines of the package a call runs; ``at_last`` is called at the ``last``, 0 for none."""
     lines = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -86,7 +148,7 @@ def traced(call: Callable[[], Any], last: int) -> int:
             return None
         lines += event == "line"
         if lines == last > 0 and event == "line":
-            raise KeyboardInterrupt
+            at_last()
         return trace
 
     earlier = sys.gettrace()
