@@ -399,8 +399,10 @@ def perplexity(loglik: ArrayLike, words: ArrayLike) -> float:
     [MC2] section 5.
     """
     lengths, values = np.asarray(words, np.float64), np.atleast_2d(np.asarray(loglik, np.float64))
-    if lengths.ndim != 1 or values.ndim != 2 or values.shape[1] != lengths.size or not lengths.sum() > 0:
+    if lengths.ndim != 1 or values.ndim != 2 or values.shape[1] != lengths.size:
         raise ValueError(f"expected (samples, J) log-probabilities and J lengths, got {values.shape}, {lengths.shape}")
+    if not lengths.sum() > 0:
+        raise ValueError(f"words: expected documents with words, got {lengths.size} without")
     averaged = logsumexp(values, axis=0) - math.log(values.shape[0])
     return float(math.exp(-averaged.sum() / lengths.sum()))
 

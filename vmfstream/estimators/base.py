@@ -100,7 +100,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         list of K lists of str
-            Of `TemporalVMFMixture` those of the last slice.
+            Of `TemporalVMFMixture` those of the last slice, of `MultilevelClustering` those of topics.
 
         Raises
         ------

@@ -169,8 +169,8 @@ class MultilevelClustering(SphereEstimator):
         Raises
         ------
         ValueError
-            Fewer than two groups, an empty one, one word type, or contexts of another length, type or kernel, or a
-            temperature that is not above 0.
+            Fewer than two groups, an empty one, one word type, more than 1e9 words, vectors of zeros, contexts of
+            another length, type or kernel, infinite or above 1e100, or a temperature that is not above 0.
 
         ``y`` is ignored.
         """
@@ -198,6 +198,10 @@ class MultilevelClustering(SphereEstimator):
                 if height > best:
                     best, self._chain, self.draws_, self.trace_ = height, chain, draws, trace
             return self._summarise()
+
+    def fit_predict(self, contents: Any, contexts: Any = None, y: object = None) -> NDArray[np.int64]:
+        """Return the labels of a fit, (J,); arguments and errors as in `fit`."""
+        return self.fit(contents, contexts).labels_
 
     def resume(self, draws: int = 10) -> MultilevelClustering:
         """Let the chain go on from where it stands and keep ``draws`` more states, none after an error or Ctrl-C."""
@@ -243,12 +247,14 @@ class MultilevelClustering(SphereEstimator):
         Raises
         ------
         ValueError
-            Contents, contexts or ``seen`` of another width or number of groups than expected.
+            Contents, contexts or ``seen`` of another width or number of groups than expected, or ``redraws`` that are
+            no integer of at least 0.
 
         References
         ----------
         Buntine 2009, Estimating likelihoods for topic models.
         """
+        check_parameters({"redraws": redraws}, {"redraws": Whole(0)})
         bags, rows = self._tokens("contents", contents)
         groups = len(bags.indptr) - 1
         known, more = (None, rows) if seen is None else self._tokens("seen", seen)
@@ -356,6 +362,11 @@ class MultilevelClustering(SphereEstimator):
         topics = best.topics[:m]
         self.topics_ = topics if self.content == "multinomial" else np.asarray(unit_rows(topics)[0])
         return self
+
+    @property
+    def means_(self) -> Vector:  # type: ignore[override]
+        """The topics, (M, V) or (M, D), as `words` reads them."""
+        return self.topics_
 
     def _tokens(self, name: str, contents: Any) -> tuple[Bags, Vector]:
         """Return the tokens of new groups, and their vectors if they are such; groups may be empty."""

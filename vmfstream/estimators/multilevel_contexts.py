@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,12 @@ from vmfstream.arrays import Vector
 from vmfstream.bayes.multilevel import contexts as kernels
 from vmfstream.bayes.multilevel.contexts import Context
 from vmfstream.directional.sphere import unit_rows
-from vmfstream.estimators.multilevel_input import counts, numbers
+from vmfstream.estimators.multilevel_input import check_finite, counts, numbers
 
 KERNELS = ("gaussian", "multinomial", "vmf")
+
+LARGEST = 1e100
+"""Largest number of a context: sums of its squares have to be finite."""
 
 
 class NamedContext(NamedTuple):
@@ -113,12 +117,14 @@ def powers_of(
         For names that are no contexts, temperatures that are not above 0, or powers that are negative or infinite.
     """
     what, given = ("temperatures", temperatures or {}) if tempers is None else ("tempers", tempers)
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{what}: expected a mapping from names of contexts to numbers, got {given!r}")
     check_names(what, given, by_name(contexts))
     for name, value in given.items():
-        if tempers is None and not value > 0:
-            raise ValueError(f"temperatures: expected a number above 0 for {name!r}, got {value}")
-        if tempers is not None and not 0 <= value < np.inf:
-            raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {value}")
+        if tempers is None and not (isinstance(value, Real) and value > 0):
+            raise ValueError(f"temperatures: expected a number above 0 for {name!r}, got {value!r}")
+        if tempers is not None and not (isinstance(value, Real) and 0 <= value < np.inf):
+            raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {value!r}")
     return {name: 1.0 / value if tempers is None else float(value) for name, value in given.items()}
 
 
@@ -159,7 +165,8 @@ def read_context(
     Raises
     ------
     ValueError
-        If ``power`` is negative, or there are other numbers of rows or columns than expected.
+        If ``power`` is negative, there are other numbers of rows or columns than expected, directions have one column
+        or are not finite, or a number is infinite or above `LARGEST`.
     """
     rows = counts(name, values) if kernel == "multinomial" else numbers(name, values)
     if rows.shape[0] != groups:
@@ -169,7 +176,14 @@ def read_context(
     if kernel == "multinomial":
         return NamedContext(kernels.bag(rows, item=item, power=power), None)
     if kernel == "vmf":
+        if rows.shape[1] < 2:
+            raise ValueError(f"{name}: expected directions of at least 2 dimensions, got {rows.shape[1]}")
+        check_finite(name, rows)
         return NamedContext(kernels.direction(unit_rows(rows)[0], power=power), None)
+    if (large := (np.abs(rows) > LARGEST).any(axis=1)).any():
+        raise ValueError(
+            f"{name}: expected numbers up to {LARGEST:.0e}, NaN where one is missing, got more in row {large.argmax()}"
+        )
     offset = like[1] if like is not None else None
     if offset is None:
         complete = np.isfinite(rows).all(axis=1)

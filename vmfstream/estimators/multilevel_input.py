@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from vmfstream.bayes.multilevel.content import Content, vector_content, word_con
 from vmfstream.bayes.multilevel.prediction import Bags
 from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators.distinct import MOST_COPIES
 
 
 class GroupedVectors(NamedTuple):
@@ -57,17 +59,43 @@ def numbers(name: str, given: Any) -> Vector:
     return values[:, None] if values.ndim == 1 else values
 
 
-def vectors(name: str, given: Any) -> GroupedVectors:
-    """Read a sequence of arrays (N_j, D)."""
-    parts = [numbers(f"{name}[{j}]", part) for j, part in enumerate(given)]
+def words(name: str, given: Any) -> csr_array:
+    """Read counts of words, each of which will be a token."""
+    rows = counts(name, given)
+    if rows.sum() > MOST_COPIES:
+        raise ValueError(f"{name}: expected at most {MOST_COPIES:,} words in all, got {rows.sum():.3g}")
+    return rows
+
+
+def vectors(name: str, given: Any, width: int = 2) -> GroupedVectors:
+    """Read a sequence ``given`` of arrays (N_j, D), called ``name`` in errors; ``width`` is D if all are empty."""
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{name}: expected a sequence of arrays (N_j, D), got {type(given).__name__}")
+    parts = [_directions(f"{name}[{j}]", part) for j, part in enumerate(given)]
     widths = {part.shape[1] for part in parts if len(part)}
     if len(widths) > 1:
         raise ValueError(f"{name}: expected vectors of one dimension, got {sorted(widths)}")
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    rows, empty = unit_rows(np.concatenate([part for part in parts if len(part)] or [np.zeros((0, 2))]))
-    if empty.any():
-        raise ValueError(f"{name}: expected vectors with a direction, got zeros at place {np.flatnonzero(empty)[0]}")
+    rows, _ = unit_rows(np.concatenate([part for part in parts if len(part)] or [np.zeros((0, width))]))
     return GroupedVectors(np.asarray(rows, np.float64), indptr)
+
+
+def _directions(name: str, given: Any) -> Vector:
+    """Read the vectors of a group (N_j, D), none of which may be without a direction."""
+    rows = numbers(name, given)
+    if np.ndim(given) == 1 and len(rows):
+        raise ValueError(f"{name}: expected the vectors of a group, (N_j, D), got the shape {np.shape(given)}")
+    check_finite(name, rows)
+    if not rows.any(axis=1).all():
+        raise ValueError(f"{name}: expected vectors with a direction, got zeros in row {rows.any(axis=1).argmin()}")
+    return rows
+
+
+def check_finite(name: str, rows: Vector) -> None:
+    """Raise ValueError, which calls them ``name``, unless all numbers in ``rows`` (N, D) are finite."""
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"{name}: expected finite numbers, got others in row {finite.argmin()}")
 
 
 def check_groups(groups: int, sizes: NDArray[Any], width: int) -> None:
@@ -93,7 +121,7 @@ def contents(kind: str, given: Any, word_prior: float) -> tuple[Content, Rows]:
     type.
     """
     if kind == "multinomial":
-        rows = counts("contents", given)
+        rows = words("contents", given)
         check_groups(rows.shape[0], np.asarray(rows.sum(axis=1)), rows.shape[1])
         return word_content(rows, word_prior), unit_rows(rows)[0]
     tokens = vectors("contents", given)
@@ -109,11 +137,11 @@ def fresh_tokens(kind: str, name: str, given: Any, width: int) -> tuple[Bags, Ve
     words or dimensions.
     """
     if kind == "multinomial":
-        rows = counts(name, given)
+        rows = words(name, given)
         content = word_content(rows)
         found, bags, vectors_of = rows.shape[1], Bags(content.indptr, content.words), np.zeros((0, width))
     else:
-        vectors_of, indptr = vectors(name, given)
+        vectors_of, indptr = vectors(name, given, width)
         found, bags = vectors_of.shape[1], Bags(indptr, np.arange(len(vectors_of)))
     if found != width:
         raise ValueError(f"{name}: expected {width} {'words' if kind == 'multinomial' else 'dimensions'}, got {found}")

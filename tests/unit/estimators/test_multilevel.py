@@ -145,6 +145,16 @@ def test_directions_as_content() -> None:
     assert fitted.predict(content).tolist() == fitted.labels_.tolist()
 
 
+def test_fit_predict_reads_contexts_and_words_are_those_of_topics(fitted: MultilevelClustering) -> None:
+    settings = {"kernels": "auto", "draws": 2, "burn_in": 5}
+    years = contexts()["year"]
+    found = model(**settings)
+    assert found.fit_predict(documents(), years).tolist() == found.labels_.tolist()
+    np.testing.assert_array_equal(found.trace_, model(**settings).fit(documents(), years).trace_)
+    strongest = [[WORDS[i]] for i in fitted.topics_.argmax(axis=1)]
+    assert [[words[0]] for words in fitted.words(WORDS)] == strongest
+
+
 def test_the_same_seed_gives_the_same_chain_and_resuming_goes_on() -> None:
     one, two = (model(draws=2, burn_in=5).fit(documents(), contexts()) for _ in range(2))
     assert (one.trace_ == two.trace_).all()
@@ -230,7 +240,22 @@ BAD: list[tuple[dict[str, Any], Any, Any, str]] = [
     ({"alpha_prior": (1.0, 0.0)}, documents(), None, "alpha_prior: expected a positive shape and rate"),
     ({"draws": 0}, documents(), None, "draws: expected an integer of at least 1"),
     ({"content": "vmf"}, [np.ones((2, 3)), np.ones((2, 4))], None, r"expected vectors of one dimension, got \[3, 4\]"),
-    ({"content": "vmf"}, [np.ones((2, 3)), np.zeros((1, 3))], None, "expected vectors with a direction, got zeros at"),
+    ({"content": "vmf"}, [np.ones((2, 3)), np.zeros((1, 3))], None, r"contents\[1\]: .* direction, got zeros in row 0"),
+    ({"content": "vmf"}, [np.ones((2, 3)), np.full((1, 3), np.nan)], None, r"contents\[1\]: .* finite .* in row 0"),
+    ({"content": "vmf"}, np.ones((2, 3)), None, r"contents\[0\]: expected the vectors of a group, \(N_j, D\), got"),
+    ({"content": "vmf"}, None, None, "contents: expected a sequence of arrays"),
+    ({}, documents() * 1e12, None, "contents: expected at most 1,000,000,000 words in all"),
+    (
+        {},
+        documents(),
+        Y * 1e200,
+        r"context: expected numbers up to 1e\+100, NaN where one is missing, got more in row 1",
+    ),
+    ({}, documents(), np.where(Y, 1.0, np.inf), "context: expected numbers up to .* in row 0"),
+    ({"kernels": "vmf"}, documents(), Y, "context: expected directions of at least 2 dimensions, got 1"),
+    ({"kernels": "vmf"}, documents(), np.full((GROUPS, 2), np.nan), "context: expected finite numbers, got others in"),
+    ({"temperatures": 2.0}, documents(), Y, "temperatures: expected a mapping from names of contexts to numbers, got"),
+    ({"temperatures": {"context": "2"}}, documents(), Y, "temperatures: expected a number above 0"),
     ({"content": "vmf"}, [np.ones((2, 3)), np.ones((0, 3))], None, "got none in row 1"),
 ]
 
@@ -285,5 +310,17 @@ def test_bad_questions_say_so(fitted: MultilevelClustering) -> None:
     for draws in (0, -1, 1.5, "3"):
         with pytest.raises(ValueError, match=r"^draws: expected an integer of at least 1"):
             fitted.resume(draws)  # type: ignore[arg-type]
+    for redraws in (-1, 0.5):
+        with pytest.raises(ValueError, match=r"^redraws: expected an integer of at least 0"):
+            fitted.score_samples(documents(), redraws=redraws)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^words: expected documents with words, got 45 without"):
+        fitted.perplexity(0 * documents())
     with pytest.raises(NotFittedError):
         MultilevelClustering().table(WORDS)
+
+
+def test_groups_of_vectors_may_all_be_empty_where_they_are_new() -> None:
+    vectors = [np.eye(4)[[i % 4, (i + 1) % 4]] for i in range(8)]
+    fitted = model(content="vmf", kernels="auto", draws=2, burn_in=5).fit(vectors, np.arange(8))
+    assert len(fitted.predict([np.zeros((0, 4))] * 2, [0.0, 7.0])) == 2
+    assert fitted.score_samples([[], []]).tolist() == [0.0, 0.0]
