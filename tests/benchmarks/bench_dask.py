@@ -166,7 +166,7 @@ def state_of(topics: int, dimension: int) -> TrackState:
         window=(),
         scores=np.zeros(5),
         leader=2,
-        open=OpenSlice(nothing, np.zeros(kp), 0, ()),
+        open=OpenSlice(nothing, np.zeros(kp), 0, (), 0),
         base=base,
         f=base,
         gamma=column_norms(base),

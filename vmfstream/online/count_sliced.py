@@ -39,7 +39,7 @@ class CountSlicedStream:
         self.settings, self.size = settings, size
         self.state: TrackState | None = None
         self.dim = 0
-        self._open: tuple[Rows, ...] = ()
+        self._open: tuple[Rows, ...] = ()  # what the tracker keeps of its slice, with dimensions that it does not know
 
     def learn(self, x: Rows) -> StepInfo:
         """Read unit rows (N, D) in float32; a csr_array may have more columns than those before.
@@ -63,7 +63,8 @@ class CountSlicedStream:
 
     def _read(self, part: Rows) -> StepInfo:
         """Score and add rows that fit into the open slice."""
-        if self._kept() < self.settings.slice_limit:
+        kept = self._kept()
+        if kept < self.settings.slice_limit:
             part = part.copy()  # the caller may use the memory again
         rows = _directions(part, self.dim if self.state is None else self.state.dim)
         if self.state is not None:
@@ -77,7 +78,8 @@ class CountSlicedStream:
             info = StepInfo(loglik, label, none, probability)
         else:
             return StepInfo.nothing(rows_of(rows))
-        self._keep(part)
+        if more := self._kept() - kept:
+            self._open = (*self._open, part[:more])
         return info
 
     def posterior(self, x: Rows) -> tuple[Matrix, Vector]:
@@ -105,12 +107,6 @@ class CountSlicedStream:
     def _kept(self) -> int:
         """Rows of the open slice that the tracker keeps."""
         return 0 if self.state is None else self.state.open.kept_documents
-
-    def _keep(self, part: Rows) -> None:
-        """Keep as many rows of the open slice as the tracker does, with the dimensions that it does not know yet."""
-        room = self._kept() - sum(map(rows_of, self._open))
-        if room > 0:
-            self._open = (*self._open, part[:room])
 
     def _ended(self, state: TrackState) -> TrackState:
         """End the slice; dimensions that came in it count from now on."""

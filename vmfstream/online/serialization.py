@@ -142,6 +142,7 @@ def from_arrays(
             open_part["open.n"],
             int(open_part["open.documents"][0]),
             ((kept, resp),) if len(resp) else (),
+            len(resp),
             bool(open_part["open.documents"][1]),
         ),
         base=np.zeros((dim, kp), np.float32),

@@ -102,24 +102,21 @@ class WindowSlice:
 class OpenSlice:
     """What the open slice has gathered: statistics s (D, kp) and n (kp,), and its rows as far as they are kept.
 
-    ``fitted`` is True if the first fit was made on all of its documents and none came since.
+    ``kept_documents`` of its documents are kept, in parts that may be as many. ``fitted`` is True if the first fit was
+    made on all of its documents and none came since.
     """
 
     s: Matrix
     n: Vector
     documents: int
     kept: tuple[tuple[Rows, Matrix], ...]
+    kept_documents: int
     fitted: bool = False
 
     @classmethod
     def empty(cls, dim: int, kp: int) -> OpenSlice:
         """Begin a slice without documents."""
-        return cls(zeros(dim, kp), np.zeros(kp), 0, ())
-
-    @property
-    def kept_documents(self) -> int:
-        """Number of documents whose rows are kept."""
-        return sum(rows_of(rows) for rows, _ in self.kept)
+        return cls(zeros(dim, kp), np.zeros(kp), 0, (), 0)
 
     def extended(self, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> OpenSlice:
         """Return the slice with statistics ``s`` and ``n``, more documents, and the rows and memberships kept of them.
@@ -132,7 +129,7 @@ class OpenSlice:
         kept, resp : (M, D) and (M, kp), M <= documents; where M is 0, ``kept`` may have any rows.
         """
         more = ((kept, resp),) if len(resp) else ()
-        return OpenSlice(s, n, self.documents + documents, (*self.kept, *more))
+        return OpenSlice(s, n, self.documents + documents, (*self.kept, *more), self.kept_documents + len(resp))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,7 +103,7 @@ def init(
         resp = fit.resp[-1]
         s = accumulate(open_rows, resp, threads=settings.threads)
         n = resp.sum(axis=0, dtype=np.float64)
-        whole = OpenSlice(s, n, rows_of(open_rows), ((open_rows, resp),), fitted=True)
+        whole = OpenSlice(s, n, rows_of(open_rows), ((open_rows, resp),), len(resp), fitted=True)
         state = refreshed(replace(state, open=whole))
     return read_only(state)
 

@@ -68,7 +68,7 @@ def regrown(
         past=None if state.past is None else tuple(carried_vectors(h, columns) for h in state.past),
         prior=None if state.prior is None else _with_seeds(state, carried_vectors(state.prior, columns), seeds),
         window=parts,
-        open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.fitted),
+        open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.kept_documents, state.open.fitted),
         base=np.zeros((new, state.kp), np.float32),
         life=None if state.life is None else _carried_samples(state.life, columns, state.dim),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -317,3 +318,19 @@ def test_rows_without_direction() -> None:
 def test_parameters_outside_their_domain(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
         OnlineVMFMixture(**{name: value}).fit(np.eye(4))
+
+
+def test_a_row_takes_no_longer_the_more_rows_its_slice_has() -> None:
+    rng = np.random.default_rng(0)
+    rows = vmf_rows(rng, directions(rng, 3, 6), np.arange(900) % 3, 0.9)
+    model = OnlineVMFMixture(3, slice_size=2000, window=400, random_state=0).partial_fit(rows[:500])
+    calls, counted = list[int](), list[int]()
+    for row in rows[500:900]:
+        sys.setprofile(lambda *_: calls.append(0))
+        try:
+            model.partial_fit(row[None])
+        finally:
+            sys.setprofile(None)
+        counted.append(len(calls))
+        calls.clear()
+    assert counted[-1] <= counted[1] + 10
