@@ -36,7 +36,7 @@ from vmfstream.topic_tracker.decisions import Decisions
 from vmfstream.topic_tracker.labelling import Labelling
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, given_ids, moments
 from vmfstream.topic_tracker.rows import closed_slices
-from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
+from vmfstream.topic_tracker.saved import read_saved, unflattened, write_saved
 from vmfstream.topic_tracker.tables import documents_of
 
 if TYPE_CHECKING:
@@ -128,8 +128,9 @@ class TopicTracker(Labelling, Answers, Decisions):
 
     Notes
     -----
-    A tracker can be pickled, and copied by ``sklearn.base.clone`` (which forgets what it has learnt). Several threads
-    may use it: one learns or asks at a time, the others wait.
+    A tracker can be pickled, for the same version (later ones read what `save` wrote), and copied by
+    ``sklearn.base.clone``, which forgets what it has learnt. Several threads may use it: one learns or asks at a time,
+    the others wait.
 
     References
     ----------
@@ -572,12 +573,12 @@ class TopicTracker(Labelling, Answers, Decisions):
     def __getstate__(self) -> dict[str, Any]:
         self._take_names()
         with self._lock:
-            return {"given": self._given, "past": flattened(self._store)}
+            return {"given": self._given, "store": self._store.copy()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         given = {"vocabulary_size" if name == "capacity" else name: value for name, value in state["given"].items()}
         self.__dict__.update(type(self)(**given).__dict__)
-        self._begin(unflattened(state["past"]))
+        self._begin(state["store"] if "store" in state else unflattened(state["past"]))  # earlier versions wrote this
 
     @classmethod
     def _continued(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import pickle
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -285,6 +286,22 @@ def test_documents_are_columns_that_survive_saving(tmp_path: Path) -> None:
         for name, column in other.documents().items():
             np.testing.assert_array_equal(column, found[name])
     assert len(TopicTracker.load(tmp_path / "tracker.duckdb").learn(texts, 2003).documents()["id"]) == 120
+
+
+def test_a_pickle_of_many_calls_takes_each_as_it_is() -> None:
+    tracker, steps, known = TopicTracker(topics=2, slices=20), list[int](), list[int]()
+    for i in range(200):
+        tracker.learn(TEXTS[i % 60 : i % 60 + 1])
+        if i in (99, 199):
+            sys.setprofile(lambda *_: steps.append(0))
+            try:
+                pickled = pickle.dumps(tracker)
+            finally:
+                sys.setprofile(None)
+            known.append(len(steps))
+            steps.clear()
+    assert known[1] - known[0] < 100 * 500
+    assert repr(pickle.loads(pickled).topics()) == repr(tracker.topics())
 
 
 def test_a_tracker_without_documents_says_so() -> None:
