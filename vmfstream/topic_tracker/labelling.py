@@ -100,6 +100,20 @@ class Labelling(TrackerParts):
             found[known] = tempered(topic_log_densities(state, x[known], self._track), 1.0 / temperature)
         return found
 
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return names of the columns of `transform`, (K,): ``topictracker`` and the number of each topic.
+
+        ``input_features`` is ignored.
+
+        Raises
+        ------
+        InputError
+            If there are no topics yet.
+        """
+        if not len(ids := self.topic_ids):
+            raise InputError(NO_TOPICS)
+        return np.array([f"topictracker{topic}" for topic in ids], object)
+
     @property
     def temperature(self) -> float:
         """Softmax temperature that calibrates topic probabilities on arrival, fitted at the newest slice end, else 1.

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -857,3 +858,17 @@ def test_a_pipeline_may_end_with_a_tracker() -> None:
     found = pipeline.fit(texts).predict(texts)
     np.testing.assert_array_equal(found, TopicTracker(topics=2, slices=20).fit(texts).predict(texts))
     assert len(set(found)) == 2
+
+
+def test_columns_of_a_frame_are_transformed_under_the_numbers_of_topics() -> None:
+    texts = [f"cat fur paw w{i % 7}" if i % 2 else f"ship sea harbour w{i % 5}" for i in range(80)]
+    frame = pd.DataFrame({"text": texts, "likes": np.arange(80.0)})
+    columns = ColumnTransformer(
+        [("topics", TopicTracker(topics=2, slices=20), "text"), ("n", "passthrough", ["likes"])]
+    )
+    assert columns.fit_transform(frame).shape == (80, 3)
+    ids = columns.named_transformers_["topics"].topic_ids
+    names = [*(f"topics__topictracker{topic}" for topic in ids), "n__likes"]
+    assert columns.get_feature_names_out().tolist() == names
+    with pytest.raises(InputError, match="there are no topics"):
+        TopicTracker(topics=2).get_feature_names_out()
