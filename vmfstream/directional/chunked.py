@@ -103,10 +103,12 @@ class ChunkedRows(ChunkedMatrix):
         Raises
         ------
         ValueError
-            If there are none, or they differ in columns or precision.
+            If there are none, they differ in columns or precision, or one is no matrix of finite numbers.
         """
-        chunks = [part if callable(part) else executor.hold(_unit, [(part,)])[0] for part in parts]
-        found = executor.map(_summary, [(part,) for part in chunks])
+        chunks = [
+            part if callable(part) else executor.hold(_held, [(part, number)])[0] for number, part in enumerate(parts)
+        ]
+        found = executor.map(_summary, [(part, number) for number, part in enumerate(chunks)])
         if not found:
             raise ValueError("parts: expected at least one, got none")
         first = found[0]
@@ -246,8 +248,20 @@ def _rows(part: Any) -> Rows:
     return _unit(part()) if callable(part) else part
 
 
-def _summary(part: Any) -> ChunkSummary:
-    rows, empty = unit_rows(part() if callable(part) else part)
+def _checked(matrix: Any, number: int) -> tuple[Rows, NDArray[np.bool_]]:
+    """Return what `unit_rows` does of the part of a ``number``, which a ValueError names."""
+    try:
+        return unit_rows(matrix)
+    except ValueError as error:
+        raise ValueError(f"part {number}: {error}") from None
+
+
+def _held(matrix: Any, number: int) -> Rows:
+    return _checked(matrix, number)[0]
+
+
+def _summary(part: Any, number: int) -> ChunkSummary:
+    rows, empty = _checked(part() if callable(part) else part, number)
     return ChunkSummary(rows.shape, rows.dtype, ~empty)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, load_npz
@@ -42,9 +44,9 @@ def chunked(parts: Any, *, executor: Executor | str | None = None, columns: int 
     Raises
     ------
     ValueError
-        If parts differ in columns or precision, or there are none.
+        If parts differ in columns or precision, there are none, or one is no matrix of finite numbers.
     InputError
-        If a file is of another kind.
+        If a file is of another kind, or cannot be read.
 
     Notes
     -----
@@ -67,6 +69,8 @@ def chunked(parts: Any, *, executor: Executor | str | None = None, columns: int 
 
 def _listed(parts: Any) -> Sequence[Any]:
     """Parts of a sequence, blocks of rows of a dask collection."""
+    if getattr(parts, "ndim", 0) == 2 and not hasattr(parts, "to_delayed"):
+        raise ValueError("parts: expected a sequence of matrices, got one; a matrix in memory is given to fit as it is")
     if not hasattr(parts, "to_delayed"):
         return [_delayed(part) if hasattr(part, "__dask_graph__") else part for part in parts]
     blocks = np.asarray(parts.to_delayed(), dtype=object)
@@ -98,8 +102,20 @@ def _part(part: Any, columns: int | None) -> Any:
     return part
 
 
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Raise InputError, which names the file, if the body cannot read it."""
+    try:
+        Path(path).stat()  # pyarrow does not say that there is no file
+        yield
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, BadZipFile) as error:
+        raise InputError(f"{path}: expected a file {Path(path).suffix}, got a damaged one or another kind") from error
+
+
 def _npz(path: str) -> Any:
-    with np.load(path, allow_pickle=False) as stored:
+    with _readable(path), np.load(path, allow_pickle=False) as stored:
         if "format" in stored:
             return load_npz(path)
         if len(stored.files) != 1:
@@ -110,7 +126,8 @@ def _npz(path: str) -> Any:
 def _parquet(path: str, columns: int | None) -> Any:
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
+    with _readable(path):
+        table = pq.read_table(path)
     if {"indices", "values"} <= set(table.column_names):
         if columns is None:
             raise ValueError(f"columns: expected the number of columns of the sparse rows in {path}, got None")

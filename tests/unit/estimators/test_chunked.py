@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, save_npz
@@ -230,6 +231,21 @@ def test_what_cannot_be_parts_is_refused(tmp_path: Path) -> None:
         vs.chunked([tmp_path / "rows.csv"])
     with pytest.raises(ValueError, match="names of files or callables, got int"):
         vs.chunked([3])
+    (tmp_path / "text.npz").write_text("no archive")
+    (tmp_path / "text.parquet").write_text("no table")
+    for kind in ("npz", "parquet"):
+        with pytest.raises(InputError, match=rf"text\.{kind}: expected a file \.{kind}, got a damaged one"):
+            vs.chunked([tmp_path / f"text.{kind}"])
+        with pytest.raises(InputError, match=rf"cannot read .*none\.{kind}: No such file"):
+            vs.chunked([tmp_path / f"none.{kind}"])
+    missing = x.copy()
+    missing.data[x.indptr[5]] = np.nan
+    for part in (missing, lambda: missing):
+        with pytest.raises(ValueError, match=r"^part 1: x: expected finite values, .* got nan in row 5"):
+            vs.chunked([x, part])
+    for matrix in (x, x.toarray(), pd.DataFrame(x.toarray())):
+        with pytest.raises(ValueError, match=r"^parts: expected a sequence of matrices, got one"):
+            vs.chunked(matrix)
     with pytest.raises(ValueError, match="row 2 is not"):
         vs.TemporalVMFMixture(n_components=3).fit(vs.chunked([x]), slices=[0, 0, 1, 0] + [1] * 596)
     with pytest.raises(ValueError, match="gibbs"):
