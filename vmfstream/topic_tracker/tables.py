@@ -186,24 +186,23 @@ def _unmasked(column: NDArray[Any]) -> Any:
 
 
 def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Sequence[Any]]:
-    """Return the columns of ``rows``, mappings named by the first one; other arguments as of `documents_of`."""
-    first = rows[0] if rows else {}
-    keys = list(first) if isinstance(first, Mapping) else []
-    usual = (("text", TEXT_NAMES), ("time", TIME_NAMES))[: 2 if timed else 1]
-    needed = []
-    for kind, others in usual:
-        given = names[kind]
-        needed.append(next(iter(named(keys, others if given is None else (given,))), given or kind))
+    """Return columns of ``rows``, mappings; the first with text and time names them; arguments as of `documents_of`."""
+    usual = {"text": TEXT_NAMES, "time": TIME_NAMES, "id": ID_NAMES, "title": TITLE_NAMES}
+    asked = {kind: usual[kind] if (name := names[kind]) is None else (name,) for kind in usual}
+    needed = ("text", "time")[: 2 if timed else 1]
+    mappings = [row if isinstance(row, Mapping) else {} for row in rows]
+    whole = next((row for row in mappings if all(named(row, asked[kind]) for kind in needed)), None)
     for i, row in enumerate(rows):
-        if not isinstance(row, Mapping) or not (i or all(name in row for name in needed)):
+        if whole is None or not isinstance(row, Mapping):
+            there = [next(iter(named(mappings[i], asked[kind])), names[kind] or kind) for kind in needed]
             found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
             texts = "; texts are given with times=, one for each or one for all" if isinstance(row, str) else ""
             texts += "; with slices=100, or another number of documents, they need none" if texts else ""
             raise InputError(
-                f"document {i}: expected a mapping with {' and '.join(needed)}, found {found or 'nothing'}{texts}"
+                f"document {i}: expected a mapping with {' and '.join(there)}, found {found or 'nothing'}{texts}"
             )
-    if not rows:
-        return {name: [] for name in needed}
-    there = dict.fromkeys(key for row in rows for key in row)
-    ids = named(there, (names["id"],) if names["id"] else ID_NAMES)
-    return {str(key): [row.get(key) for row in rows] for key in dict.fromkeys([*keys, *ids[:1]])}
+    if whole is None:
+        return {names[kind] or kind: [] for kind in needed}
+    keys = dict.fromkeys(key for row in rows for key in row)
+    others = [key for kind in ("id", "title") for key in named(keys, asked[kind])[:1]]
+    return {str(key): [row.get(key) for row in rows] for key in dict.fromkeys([*whole, *others])}

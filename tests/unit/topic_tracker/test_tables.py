@@ -318,3 +318,18 @@ def test_tables_of_no_rows_are_empty() -> None:
     pytest.importorskip("polars")
     rows = TopicTracker(topics=2).stories()
     assert rows.to_pandas().shape == rows.to_polars().shape == rows.columns.to_polars().shape == (0, 0)
+
+
+def test_the_first_record_need_not_have_all_fields() -> None:
+    records = [
+        {"text": text, "time": time, "title": title} for text, time, title in zip(TEXTS, TIMES, TITLES, strict=True)
+    ]
+    odd: list[dict[str, Any]] = [{"time": 2001}, {"text": "cat fur"}, {"words": "cat fur", "time": 2001}]
+    tracker = TopicTracker(topics=2)
+    with pytest.warns(UserWarning, match="3 of 43 documents were not learnt"):
+        tracker.learn(odd + records)
+    reasons = sorted(one.reason for one in tracker.rejected)
+    assert reasons[:2] == ["text: expected a string, got NoneType"] * 2
+    assert reasons[2].startswith("times[1]: expected a datetime")
+    found = TopicTracker(topics=2).learn([{"text": "cat fur", "time": TIMES[0]}, *records])
+    assert found.stories()[0]["title"].startswith("Title ")
