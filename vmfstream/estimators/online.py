@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -284,6 +284,17 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             raise AttributeError("this OnlineVMFMixture has learnt nothing yet")
         return stream.state
 
+    @contextmanager
+    def _kept_after_errors(self) -> Iterator[None]:
+        with super()._kept_after_errors():
+            before: CountSlicedStream | None = vars(self).get("_stream")
+            try:
+                yield
+            except BaseException:
+                if before is not None:
+                    before.take_back()
+                raise
+
     def _begin(self) -> None:
         self._check_parameters()
         settings = TrackerSettings(
@@ -301,7 +312,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     def _learn(self, x: Rows, copies: Copies | None = None) -> None:
         read = (x if copies is None else x[copies.rows]).astype(np.float32, copy=False)
-        self._stream = copy(self._stream)  # the one before stays as it is, for a call that is interrupted
+        self._stream = self._stream.following(read)
         with product_threads(self._threads()):
             info = self._stream.learn(read)
         self._order = np.arange(self._stream.state.k if self._stream.state else 0)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.directional.kernels import WORTH_SHARING
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.online import tracker
+from vmfstream.online.belief import few_words
 from vmfstream.online.reading import memberships
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
 from vmfstream.online.tracker import StepInfo
@@ -39,16 +43,40 @@ class CountSlicedStream:
         self.settings, self.size = settings, size
         self.state: TrackState | None = None
         self.dim = 0
+        self._before: tuple[NDArray[np.intp], Matrix, Matrix] | None = None
         self._open: tuple[Rows, ...] = ()  # what the tracker keeps of its slice, with dimensions that it does not know
+
+    def following(self, x: Rows) -> CountSlicedStream:
+        """Return a copy of the stream to `learn` unit rows ``x`` (N, D); if that fails, `take_back` has to be called.
+
+        The two share the sums if rows are few and have few of the words: then one row costs no copy of the sums of all
+        words. Few are those that one thread learns: others would go on to write into the sums after an interruption.
+        """
+        made, state = copy(self), self.state
+        if state is None:
+            return made
+        alone = isinstance(x, csr_array) and 10 * x.nnz * state.kp <= WORTH_SHARING
+        known = x.shape[1] == state.dim and state.in_belief == state.open.documents
+        if alone and known and (words := few_words(x)) is not None:
+            self._before = words, state.open.s[words], state.f[words]
+            made.state = replace(state)
+        else:
+            made.state = tracker.spare(state)
+        return made
+
+    def take_back(self) -> None:
+        """Be again as before `following`: take what the copy has learnt out of sums that it shares."""
+        if self._before is not None and self.state is not None:
+            words, s, f = self._before
+            self.state.open.s[words], self.state.f[words] = s, f
+            self._before = None
 
     def learn(self, x: Rows) -> StepInfo:
         """Read unit rows (N, D) in float32; a csr_array may have more columns than those before.
 
         Returns log-densities and labels as they were on arrival; the very first rows are scored after they were fitted.
-        What a copy of the stream made before (`copy.copy`) knows stays as it is.
         """
         self.dim = max(self.dim, x.shape[1])
-        self.state = None if self.state is None else tracker.spare(self.state)
         infos: list[StepInfo] = []
         low = 0
         while low < rows_of(x):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream import DirichletVMFAdmixture, MultilevelClustering, OnlineVMFMixture, StoryMixture, TemporalVMFMixture
@@ -20,12 +21,21 @@ ROWS = vmf_rows(RNG, directions(RNG, 3, 6), np.arange(300) % 3, 0.9)
 BAGS = list(ROWS.reshape(60, 5, 6))
 COUNTS = RNG.poisson(2.0, (20, 8)) + 1
 NAMED = [dict(zip("abcdef", row.tolist(), strict=True)) for row in ROWS]
+WORDS = csr_array((np.ones(600), (np.repeat(np.arange(300), 2), RNG.integers(0, 400, 600))), shape=(300, 400))
 LATER = 2 + np.arange(200) // 50
 PLACES = 20
 
 
 def in_batches() -> OnlineVMFMixture:
     return OnlineVMFMixture(3, slice_size=40, window=60, random_state=0).partial_fit(ROWS[:100])
+
+
+def few_words() -> OnlineVMFMixture:
+    return (
+        OnlineVMFMixture(3, slice_size=40, window=60, random_state=0)
+        .partial_fit(WORDS[:100])
+        .partial_fit(WORDS[100:110])
+    )
 
 
 def one_by_one() -> OnlineVMFMixture:
@@ -52,6 +62,10 @@ def groups() -> MultilevelClustering:
     ("make", "call", "tell"),
     [
         pytest.param(in_batches, lambda m: m.partial_fit(ROWS[100:]), lambda m: m.means_, id="rows in one pass"),
+        pytest.param(few_words, lambda m: m.partial_fit(WORDS[110:112]), lambda m: m.means_, id="rows of few words"),
+        pytest.param(
+            few_words, lambda m: m.partial_fit(WORDS[110:180]), lambda m: m.means_, id="few words, two slices"
+        ),
         pytest.param(one_by_one, lambda m: m.learn_one(NAMED[131]), lambda m: m.means_, id="documents by name"),
         pytest.param(slices, lambda m: m.partial_fit(ROWS[100:], slices=LATER), lambda m: m.means_, id="slices"),
         pytest.param(bags, lambda m: m.partial_fit(BAGS[30:]), lambda m: m.means_, id="bags"),

@@ -19,9 +19,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, LEARNS_IN_ORDER, RIVER_CHECKS, RIVER_METHOD, bags, texts
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.directional import kernels
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.online import OnlineVMFMixture
 from vmfstream.estimators.stories import StoryMixture
+from vmfstream.online import tracker
 
 
 @parametrize_with_checks(
@@ -334,3 +336,20 @@ def test_a_row_takes_no_longer_the_more_rows_its_slice_has() -> None:
         counted.append(len(calls))
         calls.clear()
     assert counted[-1] <= counted[1] + 10
+
+
+def test_a_row_of_few_words_copies_no_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 400, 600)
+    rows = csr_array((np.ones(600), (np.repeat(np.arange(300), 2), columns)), shape=(300, 400))
+    model = OnlineVMFMixture(3, slice_size=500, window=60, random_state=0).partial_fit(rows[:100])
+    copies: list[int] = []
+
+    def copied(m: NDArray[Any]) -> NDArray[Any]:
+        copies.append(m.size)
+        return kernels.copied(m)
+
+    monkeypatch.setattr(tracker, "copied", copied)
+    for i in range(100, 300):
+        model.partial_fit(rows[i : i + 1])
+    assert len(copies) < 10  # one at the beginning of each slice
