@@ -209,6 +209,8 @@ def checked_labels(clusters: ArrayLike, classes: ArrayLike) -> tuple[NDArray[np.
 
 
 def _numbered(name: str, labels: NDArray[Any]) -> NDArray[np.int64]:
+    if labels.dtype.kind == "f" and (missing := np.isnan(labels)).any():
+        raise ValueError(f"{name}: expected integers or strings, got nan in row {missing.argmax()}")
     try:
         return np.unique(labels, return_inverse=True)[1]
     except TypeError:

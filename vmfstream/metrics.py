@@ -392,7 +392,7 @@ def perplexity(loglik: ArrayLike, words: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes do not fit or there are no words.
+        If the shapes do not fit, there are no words, or a document has a negative number of them.
 
     References
     ----------
@@ -403,8 +403,11 @@ def perplexity(loglik: ArrayLike, words: ArrayLike) -> float:
         raise ValueError(f"expected (samples, J) log-probabilities and J lengths, got {values.shape}, {lengths.shape}")
     if not lengths.sum() > 0:
         raise ValueError(f"words: expected documents with words, got {lengths.size} without")
+    if lengths.min() < 0:
+        raise ValueError(f"words: expected numbers of at least 0, got {lengths.min():g} in row {lengths.argmin()}")
     averaged = logsumexp(values, axis=0) - math.log(values.shape[0])
-    return float(math.exp(-averaged.sum() / lengths.sum()))
+    with np.errstate(over="ignore"):  # words that are hardly possible
+        return float(np.exp(-averaged.sum() / lengths.sum()))
 
 
 def posterior_entropy(resp: ArrayLike) -> float:
@@ -415,7 +418,7 @@ def posterior_entropy(resp: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If rows neither sum to 1 nor to 0, or none sums to 1.
+        If rows neither sum to 1 nor to 0, none sums to 1, or one holds a number below 0.
     """
     rows = np.atleast_2d(np.asarray(resp, np.float64))
     sums = rows.sum(axis=1)
@@ -423,6 +426,8 @@ def posterior_entropy(resp: ArrayLike) -> float:
     if bad.any() or not sums.any():
         row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
         raise ValueError(f"resp: expected rows that sum to 1, got {sums[row] if sums.size else 'none'} in row {row}")
+    if rows.min() < 0:
+        raise ValueError(f"resp: expected numbers of at least 0, got {rows.min():g} in row {rows.min(axis=1).argmin()}")
     return float(entr(rows[sums > 0]).sum(axis=1).mean())
 
 

@@ -158,6 +158,11 @@ def test_perplexity_of_uniform_words_is_their_number() -> None:
     assert metrics.perplexity([-3 * math.log(7), -5 * math.log(7)], [3, 5]) == pytest.approx(7)
 
 
+def test_perplexity_of_impossible_words_is_infinite() -> None:
+    for impossible in (-1e6, -math.inf):
+        assert metrics.perplexity([impossible, -1.0], [3, 5]) == math.inf
+
+
 def test_perplexity_averages_probabilities_over_samples() -> None:
     samples = np.log([[0.2, 0.5], [0.4, 0.1]])
     assert metrics.perplexity(samples, [1, 2]) == pytest.approx((0.3 * 0.3) ** (-1 / 3))
@@ -179,6 +184,13 @@ def test_posterior_entropy_leaves_zero_rows_out() -> None:
         (lambda: metrics.next_slice_improvement(1.0, 0.0, 3), "other than 0"),
         (lambda: metrics.next_slice_improvement(1.0, 1.0, 0), "at least one document"),
         (lambda: metrics.perplexity([[1.0, 2.0]], [1]), "lengths"),
+        (lambda: metrics.perplexity([-1.0, -2.0], [3, -2]), "words: expected numbers of at least 0, got -2 in row 1"),
+        (lambda: metrics.perplexity([-1.0], [0]), "words: expected documents with words, got 1 without"),
+        (lambda: metrics.purity([0, 1], [1.0, math.nan]), "classes: expected integers or strings, got nan in row 1"),
+        (
+            lambda: metrics.posterior_entropy([[0.5, 0.5], [1.5, -0.5]]),
+            "expected numbers of at least 0, got -0.5 in row 1",
+        ),
         (lambda: metrics.posterior_entropy([[0.2, 0.2]]), "got 0.4 in row 0"),
         (lambda: metrics.posterior_entropy([[0.0, 0.0]]), "rows that sum to 1"),
         (lambda: metrics.takeover_rate([], [], words=0), "words: expected an integer of at least 1, got 0"),
