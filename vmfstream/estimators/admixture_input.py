@@ -46,6 +46,8 @@ def _is_ragged(X: Any) -> bool:
 
 def _stacked(documents: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Put documents of (J_i, D) vectors under each other; return where each begins."""
+    if (sparse := next((i for i, document in enumerate(documents) if issparse(document)), None)) is not None:
+        raise ValueError(f"X: expected dense vectors, got a sparse matrix in document {sparse}")
     arrays = [np.asarray(document) for document in documents]
     d = next((array.shape[1] for array in arrays if array.ndim == 2), 0)
     arrays = [array.reshape(0, d) if array.shape == (0,) else array for array in arrays]

@@ -371,7 +371,13 @@ class StoryMixture(SphereEstimator, Clusterer):
 def _unit_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
     if issparse(vectors):
         raise ValueError("vectors: expected a dense array, got a sparse one")
-    rows = np.asarray(vectors, np.float32)
+    try:
+        rows = np.asarray(vectors, np.float32)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"vectors: expected an array of numbers, (N, E), got {type(vectors).__name__}; numpy.stack makes one of a "
+            "column of vectors"
+        ) from None
     if rows.ndim != 2 or rows.shape[1] < 2:
         raise ValueError(f"vectors: expected the shape (N, E) with E of at least 2, got {rows.shape}")
     if not np.isfinite(rows).all():

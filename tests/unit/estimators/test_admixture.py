@@ -183,6 +183,7 @@ def test_bad_documents_are_named() -> None:
         (wrong, {}, r"expected vectors of 20 dimensions, got the shape \(\d+, 19\) in document 1"),
         ([given[0], given[1][0]], {}, r"got the shape \(20,\) in document 1"),
         (broken, {}, "expected finite values, got nan in document 2"),
+        ([given[0], csr_array(given[1])], {}, "expected dense vectors, got a sparse matrix in document 1"),
         (stray, {"offsets": offsets}, "infinity"),
         (rows, {"offsets": offsets[1:]}, f"from 0 to {len(rows)}, got {offsets[1]} ... {offsets[-1]}"),
         (rows, {"offsets": offsets[::-1]}, "integers that never fall"),

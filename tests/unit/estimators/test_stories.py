@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from river import checks, feature_extraction
@@ -300,6 +301,8 @@ def test_views_that_do_not_fit_are_clear_errors() -> None:
     x, _ = planted(20)
     for vectors, says in (
         (np.ones((20, 1)), r"vectors: expected the shape \(N, E\) with E of at least 2, got \(20, 1\)"),
+        (pd.Series([np.ones(4)] * 20), r"vectors: expected an array of numbers, \(N, E\), got Series; numpy\.stack"),
+        ([["a", "b"]] * 20, r"vectors: expected an array of numbers, \(N, E\), got list"),
         (np.ones((19, 4)), r"vectors: expected the shape \(20, 4\), got the shape \(19, 4\)"),
         (
             np.where(np.arange(80).reshape(20, 4) == 9, np.nan, 1.0),
