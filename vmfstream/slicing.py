@@ -188,5 +188,28 @@ class Slicing:
         return f"{moment.year:04}" if self.length % 12 == 0 else moment.date().isoformat()[:7]
 
 
+ENOUGH = 20
+"""Mean documents of a slice from which on it is long enough."""
+
+_UNIT_DAYS = {"minute": 1 / _DAY, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365, "decade": 3652}
+
+
+def long_enough(documents: int, span: timedelta) -> str:
+    """Return the shortest unit of the calendar that holds `ENOUGH` of so many documents on average, "" for none.
+
+    Parameters
+    ----------
+    documents : how many there are.
+    span : the time that they are spread over.
+
+    Examples
+    --------
+    >>> long_enough(9_600, timedelta(days=2000)), long_enough(3, timedelta(days=2000))
+    ('week', '')
+    """
+    days = span / timedelta(days=1)
+    return next((unit for unit, length in _UNIT_DAYS.items() if documents * length >= ENOUGH * days), "")
+
+
 def _microseconds(**span: int) -> int:
     return timedelta(**span) // timedelta(microseconds=1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
-from vmfstream.cli.diagnosis import EARLY_SLICES, counted, told_of_short_slices, told_of_slices
+from vmfstream.cli.diagnosis import counted, told_of_slices
 from vmfstream.cli.logs import ProgressLog, for_terminal, tell, tell_error
 from vmfstream.errors import InputError
 
@@ -319,49 +319,23 @@ def stopping() -> Iterator[StopSignal]:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None, slices: str = "") -> Iterator[tuple[Observer, StopSignal]]:
+def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, StopSignal]]:
     """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `StopSignal` that handles signals.
 
-    ``total`` are the documents to come, if that is known. If ``slices``, a length, prove far too short, that is told.
+    ``total`` are the documents to come, if that is known.
     """
     with counting(title, total) as (show, stop):
-        logged, short = ProgressLog(), ShortSlices(slices)
+        logged = ProgressLog()
         stop.step = logged.catch_up
 
         def observe(now: loop.Progress) -> None:
             show(now.documents, now.rejected, f"slice {now.slice}")
             logged(now)
-            short(now)
 
         try:
             yield observe, stop
         finally:
             logged.catch_up(at_once=True)
-
-
-class ShortSlices:
-    """Tells once, early in a run, that its slices hold hardly any documents.
-
-    Parameters
-    ----------
-    length : of the slices, as `vmfstream.slicing.Slicing` has it; nothing is told of an empty one.
-    """
-
-    def __init__(self, length: str) -> None:
-        self._length = length
-        self._label: str | None = None
-        self._before = self._seen = 0
-
-    def __call__(self, now: loop.Progress) -> None:
-        """Count the slice of this moment, if it is another one than the last."""
-        if not self._length or now.slice == self._label:
-            return
-        if self._label is None:  # a run may go on
-            self._before = now.documents
-        self._label, self._seen = now.slice, self._seen + 1
-        if self._seen == EARLY_SLICES + 1:  # the newest has only begun
-            for text in told_of_short_slices(EARLY_SLICES, now.documents - self._before, self._length, early=True):
-                tell(text)
 
 
 _AS_TERMINAL = {"FORCE_COLOR", "TTY_COMPATIBLE"}

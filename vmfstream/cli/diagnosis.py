@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from vmfstream.errors import VmfstreamError, without_secrets
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from vmfstream.runfile.queries import Reader, Rejections, SliceFrame
 
 MOST_LATE = MOST_EMPTY = MOST_REJECTED = 0.1
@@ -144,11 +146,8 @@ def counted(number: int, noun: str) -> str:
 FEW_SLICES, MANY_DOCUMENTS = 2, 200
 """Slices that show no change of topics, and documents that are enough for more slices."""
 
-MANY_SLICES, FEW_DOCUMENTS = 500, 20
-"""Slices of which each costs an end, rows and room on the page, and mean documents that are too few for that."""
-
-EARLY_SLICES, HARDLY_ANY = 100, 5
-"""The same, of which a run tells while it goes on: it may take hours."""
+MANY_SLICES = 500
+"""Slices of which each costs an end, rows and room on the page: too many of fewer documents than `ENOUGH`."""
 
 LONG_GAP, FAR = 20, 10
 """Slices without documents that are told if they are also so many times as long as all others together."""
@@ -165,20 +164,10 @@ _SHORTER = {
 }
 
 
-_LONGER = {
-    "minute": "hour",
-    "hour": "day",
-    "day": "week",
-    "week": "month",
-    "fortnight": "month",
-    "month": "year",
-    "quarter": "year",
-    "year": "decade",
-}
-
-
 def told_of_slices(reader: Reader) -> Iterator[str]:
     """Say what to do if a run that ended has slices that are too long or too short, or some far from all others."""
+    import numpy as np
+
     slices, length = reader.slices(), reader.meta().get("slices", "")
     yield from told_of_far_slices(slices)
     found, documents = int((slices.n > 0).sum()), int(slices.n.sum())
@@ -188,22 +177,29 @@ def told_of_slices(reader: Reader) -> Iterator[str]:
             f"{counted(found, 'slice')} ({length}): too few to see topics change; try {shorter}a number of documents, "
             "such as --slices 100, with another --out"
         )
-    yield from told_of_short_slices(found, documents, length)
+    timed = slices.slice.size and not np.isnat(slices.ends[-1])
+    span = (slices.ends[-1] - slices.begins[0]).astype("timedelta64[us]").item() if timed else None
+    yield from told_of_short_slices(found, documents, length, span)
 
 
-def told_of_short_slices(slices: int, documents: int, length: str, *, early: bool = False) -> Iterator[str]:
-    """Say what to do if so many ``slices`` of a ``length`` hold few ``documents`` each.
+def told_of_short_slices(slices: int, documents: int, length: str, span: timedelta | None) -> Iterator[str]:
+    """Say what to do if so many slices hold few documents each.
 
-    ``early`` asks it of a run that goes on.
+    Parameters
+    ----------
+    slices, documents : how many slices hold how many documents
+    length : of the slices
+    span : the time from the first to the last, None for slices of a number of documents
     """
-    many, few = (EARLY_SLICES, HARDLY_ANY) if early else (MANY_SLICES, FEW_DOCUMENTS)
-    if slices >= many and documents < few * slices:
-        longer = f"--slices {_LONGER[length]}, or " if length in _LONGER else ""
-        so_far, each = "so far " if early else "", documents / slices
+    from vmfstream.slicing import ENOUGH, long_enough
+
+    if slices >= MANY_SLICES and documents < ENOUGH * slices:
+        longer = "" if span is None else long_enough(documents, span)
         yield (
-            f"{so_far}{counted(slices, 'slice')} ({length}) of {each:.1f} documents on average: each takes the time of "
-            "a slice end, rows of the run file and room on the page; "
-            f"try {longer}a number of documents, such as --slices 100, with another --out"
+            f"{counted(slices, 'slice')} ({length}) of {documents / slices:.1f} documents on average: each takes the "
+            "time of a slice end, rows of the run file and room on the page; "
+            f"try {f'--slices {longer}, or ' if longer else ''}a number of documents, such as --slices 100, with "
+            "another --out"
         )
 
 

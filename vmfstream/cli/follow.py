@@ -249,7 +249,7 @@ def replay(
             tell(f"slices: {settings.slices}{how}; --slices chooses another length")
         with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
             with (
-                progress(opened.title, opened.source.total, settings.slices) as (observe, stop),
+                progress(opened.title, opened.source.total) as (observe, stop),
                 background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds, code) as notify,
             ):
                 if evaluate:
@@ -506,7 +506,7 @@ def run(
             linger = LINGER_OF_LABELS if labels else LINGER
         with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
             with (
-                progress(opened.name, opened.total, settings.slices) as (observe, stop),
+                progress(opened.name, opened.total) as (observe, stop),
                 background_snapshots(observe, run_file, snapshot_every, kinds, code) as noticed,
                 observers(run_file, noticed, silence=stop.silence, **wishes) as notify,
                 executor_of(executor, workers) as pool,

@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from dataclasses import replace
+from datetime import timedelta
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -15,13 +16,11 @@ import pytest
 
 from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
-from vmfstream.cli.console import ShortSlices
 from vmfstream.cli.diagnosis import examine, profile_lines
 from vmfstream.cli.look import show
 from vmfstream.cli.topic_table import newest_stories, one_topic, smoothed_slices, topics_of_slice
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
-from vmfstream.engine.loop.settings import Progress
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading, SliceFrame
@@ -336,38 +335,29 @@ def test_documents_far_from_all_others_are_told(slices: list[int], told: str) ->
 
 
 @pytest.mark.parametrize(
-    ("slices", "documents", "length", "told"),
+    ("slices", "documents", "length", "days", "told"),
     [
         (
             2675,
             2675,
-            "hour",
-            "2,675 slices .hour. of 1.0 documents on average: .*; try --slices day, or a number of doc",
+            "15 minutes",
+            100,
+            "2,675 slices .15 minutes. of 1.0 documents on average: .*; try --slices day, or a number of documents",
         ),
-        (500, 9_999, "250", "500 slices .* of 20.0 documents on average: .*; try a number of documents, such as"),
-        (500, 10_000, "hour", None),
-        (499, 499, "hour", None),
-        (0, 0, "hour", None),
+        (500, 500, "day", 1_000_000, "500 slices .day. of 1.0 documents on average: .*; try a number of documents"),
+        (500, 9_999, "250", None, "500 slices .* of 20.0 documents on average: .*; try a number of documents, such as"),
+        (500, 10_000, "hour", 30, None),
+        (499, 499, "hour", 30, None),
+        (0, 0, "hour", None, None),
     ],
 )
-def test_slices_that_are_too_short_are_told(slices: int, documents: int, length: str, told: str | None) -> None:
-    said = list(doctor.told_of_short_slices(slices, documents, length))
+def test_slices_that_are_too_short_are_told(
+    slices: int, documents: int, length: str, days: int | None, told: str | None
+) -> None:
+    span = None if days is None else timedelta(days=days)
+    said = list(doctor.told_of_short_slices(slices, documents, length, span))
     assert len(said) == (told is not None)
     assert told is None or re.match(told, said[0])
-
-
-@pytest.mark.parametrize(("each", "length", "told"), [(1, "hour", 1), (4, "hour", 1), (5, "hour", 0), (1, "", 0)])
-def test_slices_that_are_far_too_short_are_told_once_while_a_run_goes_on(
-    each: int, length: str, told: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    short = ShortSlices(length)
-    before = 7_000  # of the run that goes on
-    for number in range(250):
-        for documents in range(each):
-            short(Progress(number, f"slice {number}", before + each * number + documents, 0, 0.0, False))
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == told
-    assert not told or said[0].startswith(f"so far 100 slices (hour) of {each}.0 documents on average: ")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.engine.run import RunSettings
+from tests.unit.engine.documents import document
+from vmfstream import TopicTracker
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.slicing import Slicing
 
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "decade", "15 minutes", "6 hours", "7 hours"]
@@ -152,3 +158,26 @@ def test_what_is_no_slicing_is_refused(text: str) -> None:
 
 def test_settings_keep_one_text_for_equal_lengths() -> None:
     assert RunSettings(slices="Fortnight").slices == RunSettings(slices="2 weeks").slices == "2 weeks"
+
+
+@pytest.mark.parametrize("python", [True, False])
+@pytest.mark.parametrize(
+    ("slices", "days", "told"),
+    [
+        ("day", 5, "so far 100 slices (day) have 20 documents: .*; try slices of a length such as year, or of a"),
+        ("1", 5, "so far 100 slices (1) have 100 documents: .*; try slices of a number of documents, such as 100, in"),
+        ("week", 1, ""),
+    ],
+)
+def test_slices_that_are_far_too_short_are_told_once_early(
+    slices: str, days: int, told: str, python: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    times = [datetime(2001, 1, 1, tzinfo=UTC) + timedelta(days=days * i) for i in range(210 if slices == "1" else 60)]
+    if python:
+        TopicTracker(topics=3, slices=slices).learn([document(i, 0)["text"] for i in range(len(times))], times)
+    else:
+        source = MemorySource([document(i, time.isoformat()) for i, time in enumerate(times)])
+        follow(source, FieldCodec(), MemoryStore(), RunSettings(topics=3, slices=slices))
+    said = [one for one in caplog.messages if "slices" in one]
+    assert len(said) == bool(told)
+    assert all(re.match(told.replace("(", r"\(").replace(")", r"\)"), one) for one in said)

@@ -19,6 +19,7 @@ from vmfstream.engine.loop.settings import EngineSettings as EngineSettings
 from vmfstream.engine.loop.settings import Epoch as Epoch
 from vmfstream.engine.loop.settings import Observer as Observer
 from vmfstream.engine.loop.settings import Progress as Progress
+from vmfstream.engine.loop.short_slices import ShortSlices
 from vmfstream.engine.loop.state import EngineState, SliceHook
 from vmfstream.engine.loop.writing import PAUSE_FACTOR, PROMPT_PAUSE_FACTOR, Writer
 from vmfstream.protocols import Deciding, Live, Model, Source, Store
@@ -115,6 +116,7 @@ class Engine:
         pause = PROMPT_PAUSE_FACTOR if settings.labels else PAUSE_FACTOR
         self._writer = Writer(store, in_thread=settings.ahead > 0, pause_factor=pause)
         self._clock = StageClock()
+        self._short = ShortSlices(str(settings.slices))
         self._epoch = self._committed = self._topics = 0
         self.finished = False
         checkpoint = store.resume() if resumed is None and not fresh else resumed
@@ -186,6 +188,7 @@ class Engine:
             topics = state.open_rows()
         with timed("slice ends"):
             closed, smoothed = self._closed(epoch)
+        self._short.count(closed)
         self.finished = epoch.end
         self._epoch += 1
         with timed(WRITING):
