@@ -17,6 +17,7 @@ import importlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -277,11 +278,14 @@ def _sentence_transformer(name: str) -> SentenceModel:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise _missing("sentence-transformers", "sentence-transformers") from None
+        if get_close_matches(name.lower(), [DEFAULT]):
+            raise InputError(f"embed: {_expected(name)}") from None
+        missing = _missing("sentence-transformers", "sentence-transformers")
+        raise MissingExtra(f"{missing}, for the model {name!r} of it; other models: {_FORMS}") from None
     try:
         model = SentenceTransformer(name)
     except (OSError, ValueError) as error:
-        raise InputError(f"there is no sentence model {name!r}: {_first_line(error)}") from error
+        raise InputError(f"there is no sentence model {name!r}: {_first_line(error)}; {_expected(name)}") from error
     return FunctionModel(lambda texts: model.encode(texts, show_progress_bar=False), name)
 
 
@@ -292,10 +296,7 @@ def _function_at(address: str) -> Embed:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"embed: expected wordllama, onnx:FILE, sentence-transformers:NAME or package.module:function, "
-            f"got {address!r}: {error}"
-        ) from error
+        raise InputError(f"embed: {_expected(address)}: {error}") from error
     if not callable(found):
         raise InputError(f"embed: expected a function as module:name, {address!r} is a {type(found).__name__}")
     return found  # type: ignore[no-any-return]
@@ -314,6 +315,15 @@ def _logging_left_alone() -> Iterator[None]:
 
 def _missing(extra: str, package: str) -> MissingExtra:
     return MissingExtra(f"embedding texts needs {package}: pip install 'vmfstream[{extra}]'")
+
+
+_FORMS = "wordllama, onnx:FILE, sentence-transformers:NAME or package.module:function"
+
+
+def _expected(name: str) -> str:
+    """Say which forms names have, and which one was likely meant."""
+    near = get_close_matches(name.partition(":")[0].lower(), [DEFAULT, "onnx", "sentence-transformers"], n=1)
+    return f"expected {_FORMS}, got {name!r}" + (f", did you mean {near[0]}?" if near else "")
 
 
 def _first_line(error: Exception) -> str:

@@ -270,7 +270,7 @@ def test_without_the_extra_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_model_is_one_sentence(model: None) -> None:
-    with pytest.raises(InputError, match=r"there is no sentence model 'other': other is not a model$"):
+    with pytest.raises(InputError, match=r"there is no sentence model 'other': other is not a model; expected word"):
         sentence_model("other")
 
 

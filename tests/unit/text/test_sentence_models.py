@@ -242,6 +242,30 @@ def test_an_address_without_a_function(address: str) -> None:
         sentence_model(address)
 
 
+FORMS = "wordllama, onnx:FILE, sentence-transformers:NAME or package.module:function"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("wordlama", f"^embed: expected {FORMS}, got 'wordlama', did you mean wordllama\\?$"),
+        ("WordLLama2", "did you mean wordllama"),
+        ("onx:model.onnx", f"^embed: expected {FORMS}, got 'onx:model.onnx', did you mean onnx\\?: "),
+        ("sentence-transformer:all-MiniLM-L6-v2", "did you mean sentence-transformers"),
+    ],
+)
+def test_a_name_that_is_nearly_right(name: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(InputError, match=says):
+        sentence_model(name)
+
+
+def test_a_name_alone_tells_the_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtra, match=f"pip .*'minilm' of it; other models: {FORMS}$"):
+        sentence_model("minilm")
+
+
 def test_names() -> None:
     assert [full_name(name) for name in ("", "wordllama", "onnx:f", "a/b")] == [
         "",
