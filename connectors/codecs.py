@@ -148,7 +148,8 @@ class FieldCodec:
         self._time = TIME_NAMES if time is None else () if time == MESSAGE_TIME else (time,)
         self._text: tuple[str, ...] = TEXT_NAMES if text is None else (text,)
         self._title = TITLE_NAMES if title is None else (title,)
-        self._asked = tuple(name for name in (id, title) if name is not None)
+        asked = (id, title) if vector is None else (id, title, text)
+        self._asked = tuple(name for name in asked if name is not None)
         self._vector = vector
         self._meta = tuple(meta)
         names = [name for name in (id, time, text, title, vector, *meta) if name]
@@ -221,7 +222,10 @@ class FieldCodec:
         )
 
     def missing_fields(self, messages: Sequence[Message]) -> list[str]:
-        """Return which of the fields named for id and title none of the messages has: documents do without them."""
+        """Return which of the named fields none of the messages has, of those that documents do without.
+
+        These are id and title, and the text where there is a vector.
+        """
         there: set[str] = set()
         for message in messages:
             with suppress(ValueError):

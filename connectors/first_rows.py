@@ -47,7 +47,8 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
     ------
     InputError
         If none of the rows is a document; tells the most frequent reason. If days and months cannot be told apart;
-        names the formats that are possible. If no row has a field that was named for id or title.
+        names the formats that are possible. If no row has a field that was named for id or title, or for
+        the text beside a vector.
     """
     if not rows:
         raise InputError(f"{name}: expected documents, found none")

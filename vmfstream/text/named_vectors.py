@@ -8,6 +8,7 @@ stream, and are bounded by topics times vocabulary.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,8 @@ from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import Place, TopWords, VectorEncoder, Vectors, strongest_words
 from vmfstream.text.sentence_models import SentenceModel
 from vmfstream.text.vocabulary import Growth, Vocabulary
+
+log = logging.getLogger(__name__)
 
 FADE = 0.5
 """What is left of a topic's counts after one more slice."""
@@ -131,6 +134,8 @@ class NamedVectorEncoder(VectorEncoder):
         total[total < _LEAST] = 0.0
         self._ids, self._by_topic = ids.copy(), csr_array(total)
         words = self.class_words(total, _NAMES)
+        if not (self._named or any(words)):
+            log.warning("topics have no names: the documents so far share no words; name another field by --text")
         self._named[index] = dict(zip(ids.tolist(), words, strict=True))
         for old in sorted(self._named)[:-_NAMED_SLICES]:
             del self._named[old]

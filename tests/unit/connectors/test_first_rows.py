@@ -98,6 +98,13 @@ def test_a_table_without_a_line_of_names_is_told_as_such() -> None:
         look_at(FieldCodec(), numbered, "a.csv")
 
 
+def test_the_text_beside_a_vector_is_there_if_it_is_named() -> None:
+    beside = [Message("p", 0, {"date": "1999", "v": [1.0, 2.0], "body": "some"})]
+    with pytest.raises(InputError, match=r"a\.csv: none of the first 1 rows has a field 'txt'"):
+        look_at(FieldCodec(vector="v", text="txt"), beside, "a.csv")
+    look_at(FieldCodec(vector="v", text="body"), beside, "a.csv")
+
+
 def texts(codec: FieldCodec, *fields: dict[str, Any]) -> list[str | None]:
     """Return the texts of rows after a look at them; those of rejected ones are their reasons."""
     given = [Message("p", at, one) for at, one in enumerate(fields)]

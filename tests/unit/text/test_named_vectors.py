@@ -103,6 +103,14 @@ def test_topics_are_named_at_the_end_of_a_slice() -> None:
     assert one.words(nothing, 2, 1) == [[]]
 
 
+@pytest.mark.parametrize(("text", "told"), [("absent", 1), ("text", 0)])
+def test_topics_without_names_are_told_once(text: str, told: int, caplog: pytest.LogCaptureFixture) -> None:
+    source = MemorySource(items({2001: 40, 2002: 40, 2003: 40}))
+    settings = RunSettings(topics=3, threads=1, dimension=16, named=True)
+    follow(source, FieldCodec(vector="emb", text=text), MemoryStore(), settings)
+    assert len([one for one in caplog.messages if one.startswith("topics have no names: ")]) == told
+
+
 def test_names_follow_the_stream_and_old_slices_keep_theirs() -> None:
     one, ids = encoder(), np.array([0])
     old, new = (
