@@ -174,8 +174,8 @@ def _told_at_the_end(run_file: Path, finished: bool, most_late: float, most_reje
 
     if finished and (waiting := give_waiting_names(run_file)):
         typer.echo(
-            f"{counted(waiting, 'decision')} came after the last slice had ended, and wait for a run that goes on with "
-            f"this file: vmfstream topic {run_file}"
+            f"{counted(waiting, 'decision')} came after the last slice had ended; a slice of later documents has to "
+            f"end for {'it' if waiting == 1 else 'them'} to be applied: vmfstream topic {run_file}"
         )
     reader = Reader(run_file)
     with reader.at_once():

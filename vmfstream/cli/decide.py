@@ -147,17 +147,25 @@ def _leave(run_file: Path, made: list[Decision]) -> None:
     from vmfstream.decisions import told
     from vmfstream.runfile.decide import decide
     from vmfstream.runfile.lease import holder
+    from vmfstream.runfile.queries import Reader
 
     done = decide(run_file, made)
-    run = holder(run_file.expanduser().resolve())
+    run, finished = holder(run_file.expanduser().resolve()), False
     if done:
         when = "done"
-    elif run is None:
-        when = "waits for the run that goes on with this file, to be applied at the end of its next slice"
-    else:
+    elif run is not None:
         when = f"is applied at the next end of a slice, by process {run}"
+    elif finished := Reader(run_file).newest().finished:
+        when = "waits: this run is finished, and applies it when a slice of later documents ends"
+    else:
+        when = "waits for the run that goes on with this file, to be applied at the end of its next slice"
     for one in made:
         typer.echo(f"{told(one)}: {when}")
+    if finished:
+        typer.echo(
+            "add later documents to those that were read, and repeat the command of the run; or make a new run of the "
+            "same documents, stop it with Ctrl-C where it shall be applied, decide, and repeat its command"
+        )
 
 
 def decision_rows(run_file: Path) -> list[dict[str, Any]]:

@@ -48,11 +48,13 @@ def test_decisions_wait_for_the_run_that_goes_on(
     for action in (("merge", 0, 1), ("pin", 2), ("words", "--forbid", "ship", "--forbid", "moon"), ("end", 2)):
         code, out, err = run("topic", run_file, *action)
         assert code == 0, err
-        assert "waits for the run that goes on with this file" in out
+        assert "waits: this run is finished, and applies it when a slice of later documents ends\nadd later" in out
     assert [row["outcome"] for row in decided(run, run_file)] == ["waits"] * 5
+    assert "5 decisions came after the last slice had ended; a slice of later documents has" in run(*follow)[1]
     write(good, [*lines(), *({**row, "id": f"later {i}"} for i, row in enumerate(lines(60, 2005)))])
     code, out, err = run(*follow)
     assert code == 0
+    assert "had ended" not in out
     assert "decision 5, to end topic 2, was refused: topic 2 is pinned; unpin it first" in caplog.text
     rows = decided(run, run_file)
     assert [row["number"] for row in rows] == [1, 2, 3, 4, 5]
