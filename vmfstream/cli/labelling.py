@@ -132,11 +132,15 @@ def label(
     from vmfstream.cli.options import file_options, forms_of_lines, is_piped, no_file_options, stdin_options
     from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import read_options
-    from vmfstream.frozen.model import FrozenModel
 
     start_logging(verbose, log_format)
     check_format(format)
-    frozen = FrozenModel.load(model, at, tokeniser=tokeniser, embed=embed)
+    with stopping() as stop:  # the import takes a second
+        from vmfstream.frozen.model import FrozenModel
+
+        frozen = FrozenModel.load(model, at, tokeniser=tokeniser, embed=embed)
+    if stop.code is not None:
+        raise typer.Exit(stop.code)
     if topics_from is not None:
         frozen = frozen.with_topics(topics_from)
     if (vector is None) != (frozen.dimension == 0):

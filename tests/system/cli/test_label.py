@@ -7,11 +7,14 @@ import io
 import json
 import os
 import re
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.system.cli.given import COMMAND, SUBJECTS, Run, lines, write
+from vmfstream.frozen.model import FrozenModel
 
 
 def rows(out: str) -> list[dict[str, object]]:
@@ -141,6 +144,22 @@ def test_lines_of_standard_input_may_be_texts(
     code, _, err = run("label", run_file, "-", "--message-format", "avro")
     assert code == 1
     assert "--message-format: expected json or text, got 'avro'" in err
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_signal_while_the_model_is_loaded_ends_the_command(
+    run: Run, run_file: Path, new: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals, code: int
+) -> None:
+    load = FrozenModel.load
+
+    def slowly(*given: Any, **named: Any) -> FrozenModel:
+        os.kill(os.getpid(), sent)
+        return load(*given, **named)
+
+    monkeypatch.setattr(FrozenModel, "load", slowly)
+    before = signal.signal(sent, lambda *_: pytest.fail("the signal was not taken"))
+    assert run("label", run_file, new) == (code, "", "")
+    signal.signal(sent, before)
 
 
 def test_what_is_rejected_behind_the_limit_does_not_count(run: Run, run_file: Path, tmp_path: Path) -> None:
