@@ -219,9 +219,7 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (duckdb.Error, OSError) as error:
         reason = explain(error) if isinstance(error, duckdb.Error) else error.strerror
-        raise InputError(
-            f"cannot write the run file {path}: {reason}; if the disk is full make room, then continue the run"
-        ) from error
+        raise InputError(f"cannot write the run file {path}: {reason}; {remedy(error)}") from error
 
 
 def explain(error: duckdb.Error) -> str:
@@ -229,6 +227,13 @@ def explain(error: duckdb.Error) -> str:
     if number := _ERRNO.search(str(error)):
         return os.strerror(int(number[1]))
     return str(error).partition("\n")[0].partition(". See also")[0]
+
+
+def remedy(error: Exception) -> str:
+    """Say what helps against an ``error`` of writing."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "there is too little memory; continue the run with more"
+    return "if the disk is full make room, then continue the run"
 
 
 def check_kind(path: Path) -> None:

@@ -17,7 +17,7 @@ from vmfstream.records import Arrays, Checkpoint, Commit, Decision
 from vmfstream.runfile.arrays import pack, unpack
 from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.compaction import compact
-from vmfstream.runfile.connection import connected, created, explain, unfinished
+from vmfstream.runfile.connection import connected, created, explain, remedy, unfinished
 from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.rollback import remove
 from vmfstream.runfile.rows import Frame, check_order, given_names
@@ -195,7 +195,7 @@ class RunFile:
             except duckdb.Error as error:
                 raise InputError(
                     f"nothing of epoch {epochs[0]} could be written into the run file {self.path}: {explain(error)}; "
-                    "if the disk is full make room, then continue the run"
+                    f"{remedy(error)}"
                 ) from error
         self._dropped = sent
         keys = {decision.key for one in commits for decision in one.decisions}

@@ -237,6 +237,17 @@ def test_says_that_permission_is_missing() -> None:
         run_file.commit(commit(1))
 
 
+def test_too_little_memory_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_file = RunFile(tmp_path / "run.duckdb")
+
+    def refuse(*_: Any) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate data of size 1.2 MiB")
+
+    monkeypatch.setattr("vmfstream.runfile.writer.insert", refuse)
+    with pytest.raises(InputError, match=r"failed to allocate .*MiB; there is too little memory; continue the run"):
+        run_file.commit(commit(0))
+
+
 def test_a_full_disk_leaves_the_last_epoch(tmp_path: Path) -> None:
     # a limit on the size of files stands for the disk
     run_file = RunFile(tmp_path / "run.duckdb")
