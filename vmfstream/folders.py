@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TextIO
@@ -50,15 +50,11 @@ def keep_compiled_code(package: Path) -> None:
 
     numba keeps it beside the modules of the ``package`` or in the cache of the user, and refuses to start if it may
     write neither, as in a container that is read-only. The folder is told to it, and to processes that are started from
-    here, by ``NUMBA_CACHE_DIR``; one that is named there already is left alone.
+    here, by ``NUMBA_CACHE_DIR``; one that is named there already and can be written is left alone.
     """
-    if os.environ.get("NUMBA_CACHE_DIR") or os.access(package, os.W_OK):
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    if (named and _made(lambda: Path(named))) or os.access(package, os.W_OK) or _made(lambda: cache_folder("numba")):
         return
-    with suppress(OSError, RuntimeError):  # it cannot be made, or the user has no home
-        own = cache_folder("numba")
-        own.mkdir(parents=True, exist_ok=True)
-        if os.access(own, os.W_OK):
-            return
     import atexit
     import shutil
     import tempfile
@@ -67,11 +63,19 @@ def keep_compiled_code(package: Path) -> None:
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = made
     warnings.warn(
-        f"compiled code is not kept, for neither {package} nor the user's cache can be written; each start takes a "
-        "minute longer: let NUMBA_CACHE_DIR name a folder that can",
+        f"compiled code is not kept, for neither {f'{named}, ' if named else ''}{package} nor the user's cache can be "
+        "written; each start takes a minute longer: let NUMBA_CACHE_DIR name a folder that can",
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def _made(folder: Callable[[], Path]) -> bool:
+    """Make a folder if it is not there; tell whether it can be written."""
+    with suppress(OSError, RuntimeError):  # it cannot be made, or the user has no home
+        folder().mkdir(parents=True, exist_ok=True)
+        return os.access(folder(), os.W_OK)
+    return False
 
 
 def source_name(source: str) -> str:

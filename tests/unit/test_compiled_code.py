@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from functools import partial
 from pathlib import Path
@@ -47,11 +48,26 @@ def test_without_any_place_it_has_a_folder_for_the_time_of_the_process(
     assert not made.exists()
 
 
+@pytest.mark.parametrize("beneath", ["package", "file"])
+def test_a_folder_that_is_named_but_cannot_be_written_is_none(
+    package: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, beneath: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    named = package if beneath == "package" else tmp_path / "file" / "compiled"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(named))
+    with pytest.warns(RuntimeWarning, match=rf"neither {re.escape(str(named))}, .*package nor .* can be written"):
+        keep_compiled_code(package)
+    made = Path(os.environ["NUMBA_CACHE_DIR"])
+    assert made != named
+    assert made.is_dir()
+
+
 def test_a_folder_that_is_named_is_left_alone(package: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/some/where")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "named"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         keep_compiled_code(package)
-    assert os.environ["NUMBA_CACHE_DIR"] == "/some/where"
+    assert os.environ["NUMBA_CACHE_DIR"] == str(tmp_path / "named")
     assert not (tmp_path / "cache").exists()
