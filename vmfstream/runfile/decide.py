@@ -43,8 +43,8 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     Raises
     ------
     InputError
-        If there is no such run file, it has no epoch yet, or one of the topics is not there or has no name that could
-        be taken away; none is left then.
+        If there is no such run file, it has no epoch yet, it or its folder cannot be written, or one of the topics is
+        not there or has no name that could be taken away; none is left then.
     StoreLocked
         If another process does not release the file in time.
     """
@@ -63,9 +63,15 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     names = names_of([*stored, *(one for one in inbox.read(name) if one.key not in keys)])
     for why in unnamed(wanted, names).values():
         raise InputError(f"{path}: {why}")
-    keys = {inbox.put(one, name).key for one in wanted}
-    with suppress(StoreLocked), lease(path):  # a run that is writing takes them itself
-        _give_names(path, inbox, name, timeout)
+    keys = {one.key for one in wanted}
+    try:
+        for one in wanted:
+            inbox.put(one, name)
+        with suppress(StoreLocked), lease(path):  # a run that is writing takes them itself
+            _give_names(path, inbox, name, timeout)
+    except InputError:
+        inbox.remove(keys)
+        raise
     return keys.isdisjoint(inbox.keys())
 
 

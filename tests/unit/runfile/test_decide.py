@@ -94,6 +94,24 @@ def test_a_decision_that_is_in_the_run_file_goes_when_the_run_goes_on(run_file: 
     assert not file.parent.exists()
 
 
+@pytest.mark.parametrize("where", ["run file", "inbox"])
+def test_a_decision_that_ends_with_an_error_is_not_left(
+    run_file: RunFile, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("no permission")
+
+    if where == "run file":
+        monkeypatch.setattr("vmfstream.runfile.decide._give_names", refuse)
+    else:
+        put = Inbox.put
+        monkeypatch.setattr(Inbox, "put", lambda box, one, run: put(box, one, run) if one.topic == 3 else refuse())
+    with pytest.raises(InputError, match="no permission"):
+        left(run_file, decision("pin", 3), decision("pin", 7))
+    assert run_file.pending() == []
+    assert not Inbox(run_file.path).folder.exists()
+
+
 def test_names_are_given_at_once_where_no_run_is_writing(run_file: RunFile) -> None:
     assert left(run_file, decision("name", 3, text="<b>three"), decision("name", 7, text="seven"))
     assert left(run_file, decision("name", 3, text="three"), decision("name", 7))
