@@ -75,8 +75,7 @@ async def _printed(address: str, width: float, height: float) -> bytes:
                     tab = await browser.create_tab(address)
                     while not await _asked(tab, _DRAWN):
                         await asyncio.sleep(0.05)
-                    answer = await tab.send_command("Page.printToPDF", paper)
-                    return base64.b64decode(answer["result"]["data"])
+                    return base64.b64decode((await _sent(tab, "Page.printToPDF", paper))["data"])
             finally:
                 await _closed(browser)
         except ChromeNotFoundError:
@@ -98,5 +97,12 @@ async def _closed(browser: Any) -> None:
 
 
 async def _asked(tab: Any, condition: str) -> bool:
-    answer = await tab.send_command("Runtime.evaluate", {"expression": condition, "returnByValue": True})
-    return bool(answer["result"]["result"].get("value"))
+    answer = await _sent(tab, "Runtime.evaluate", {"expression": condition, "returnByValue": True})
+    return bool(answer["result"].get("value"))
+
+
+async def _sent(tab: Any, command: str, given: dict[str, Any]) -> Any:
+    answer = await tab.send_command(command, given)
+    if "error" in answer:  # as where its temporary files have no room
+        raise InputError(f"the browser did not print the page: {answer['error'].get('message', answer['error'])}")
+    return answer["result"]

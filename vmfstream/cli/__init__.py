@@ -72,7 +72,7 @@ def main() -> None:
         if "failed to map segment" in str(cause) or getattr(error, "errno", None) == errno.ENOMEM:
             tell_error(f"not enough memory ({cause}); is it limited, as by ulimit -v?")
             sys.exit(1)
-        if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what waits to be printed would fail once more
         tell_error(f"cannot write: {error.strerror}")

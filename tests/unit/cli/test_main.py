@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -63,6 +64,21 @@ def test_a_library_that_finds_no_memory_is_one_sentence(
         assert said.startswith("vmfstream: not enough memory (")
         assert "Could not find" not in said
         assert "ulimit -v" in said
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_no_room_for_a_file_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fail() -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 1
+    assert capsys.readouterr().err == f"vmfstream: cannot write: {os.strerror(number)}\n"
 
 
 @pytest.fixture

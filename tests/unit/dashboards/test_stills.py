@@ -181,6 +181,34 @@ def test_the_page_is_printed_whole_on_the_paper_asked_for(tmp_path: Path) -> Non
         assert len(re.findall(rb"/Type /Page\b", made)) > 3, "a page that is not drawn yet has three sheets"
 
 
+def test_a_browser_that_refuses_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choreographer = pytest.importorskip("choreographer")
+    answers = {
+        "Runtime.evaluate": {"result": {"result": {"value": True}}},
+        "Page.printToPDF": {"error": {"code": -32000, "message": "Printing failed"}},
+    }
+
+    class Refusing:
+        def __init__(self, headless: bool) -> None:
+            pass
+
+        async def done(self, *_: str) -> None:
+            pass
+
+        open = close = done
+
+        async def create_tab(self, address: str) -> Refusing:
+            return self
+
+        async def send_command(self, command: str, given: object) -> object:
+            return answers[command]
+
+    monkeypatch.setattr(choreographer, "Browser", Refusing)
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=3, topics=2))
+    with pytest.raises(InputError, match=r"^the browser did not print the page: Printing failed$"):
+        print_page(run_file, tmp_path / "page.pdf")
+
+
 # where closing is silent, so was a step before
 @pytest.mark.thorough
 @pytest.mark.parametrize("silent", first_of(["close", "open", "create_tab"]))
