@@ -445,6 +445,7 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
             f"this run file follows {source_name(old.source)} and cannot go on with {source_name(wanted.source)}; "
             "choose another --out, or give --renamed if it is the same stream under another name"
         )
+    begun_with, given = [], []
     for f in fields(wanted):
         was, now = getattr(old, f.name), getattr(wanted, f.name)
         if f.name == "stop_words":
@@ -452,10 +453,13 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
         if f.name not in _MAY_DIFFER and was != now:
             if f.name == "topics_from":
                 was, now = _first_that_differ(seeds_from_text(was), seeds_from_text(now))
-            raise InputError(
-                f"this run file was begun with {f.name} = {was!r} and cannot be continued with {now!r}; give what it "
-                "was begun with, or choose another --out"
-            )
+            begun_with.append(f"{f.name} = {was!r}")
+            given.append(repr(now))
+    if given:
+        raise InputError(
+            f"this run file was begun with {', '.join(begun_with)} and cannot be continued with {', '.join(given)}; "
+            "give what it was begun with, or choose another --out"
+        )
     usual, begun = RunSettings()._rules(), old._rules()
     for name, now_text in wanted._rules().items():
         if now_text not in (usual[name], begun[name]):

@@ -70,6 +70,13 @@ def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
         agree(other, begun.as_text())
 
 
+def test_all_settings_that_differ_are_named_at_once() -> None:
+    begun = RunSettings(topics=12, slices="month").as_text()
+    says = "begun with topics = 12, slices = 'month' and cannot be continued with 30, 'week'; give what it was"
+    with pytest.raises(InputError, match=says):
+        agree(RunSettings(slices="week"), begun)
+
+
 def test_slices_that_were_chosen_by_times_give_way_to_those_of_a_run_file() -> None:
     assert agree(replace(SETTINGS, slices="week", slices_by_times=True), SETTINGS.as_text()) == SETTINGS
     with pytest.raises(InputError, match="begun with slices = "):
