@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_LATE = MOST_EMPTY = MOST_REJECTED = 0.1
 """Share of late documents, of those without a known word, and of rejected messages, above which something is wrong."""
+
+_SHOWN = 80  # characters of a setting
 
 PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python")
 
@@ -79,6 +81,7 @@ def _run_file(path: Path) -> Iterator[Check]:
         f"{meta['title']}, written by version {meta.get('version', '?')}" if "title" in meta else "nothing was read yet"
     )
     yield Check(str(path), f"{begun}, {state}")
+    yield Check("settings", _settings(meta))
     newest_slice = "none" if newest.slice is None else labels.get(newest.slice, str(newest.slice))
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest_slice}")
     yield Check("rejected", _rejected(rejections, counts.rejected_share), counts.rejected_share <= MOST_REJECTED)
@@ -87,6 +90,16 @@ def _run_file(path: Path) -> Iterator[Check]:
     yield Check("repeatable", f"no: {cut_by_clock(cut)}" if cut else "yes: no epoch was cut by the clock or a stop")
     yield Check("size", _sized(sizes))
     yield from _isotropy(reader)
+
+
+def _settings(meta: Mapping[str, str]) -> str:
+    """Say which settings of a run are not the usual ones: it can be continued with the same only."""
+    from vmfstream.engine.run import RunSettings
+
+    usual = RunSettings().as_text()
+    kept = [name for name in usual if name not in ("title", "licence", "begins", "version")]
+    found = [f"{name} = {meta[name][:_SHOWN]}" for name in kept if name in meta and meta[name] != usual[name]]
+    return ", ".join(found) or "the usual ones"
 
 
 def _isotropy(reader: Reader) -> Iterator[Check]:

@@ -191,6 +191,7 @@ def test_a_run_file_is_examined(run_file: Path) -> None:
     assert "Reports" in found[str(run_file)]
     assert "finished" in found[str(run_file)]
     assert "newest closed slice 2003" in found["epochs"]
+    assert found["settings"] == "topics = 3, threads = 1, window = 60"
     assert found["rejected"] == (
         "3 messages, 2.3% (2 x not JSON: line 126, column 2: Expecting property name enclosed in double quotes; "
         "1 x not a JSON object: line 128 holds a list)"
