@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,9 @@ from vmfstream.runfile.rows import decided
 from vmfstream.runfile.stored_decisions import run_name, stored_decisions
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import insert, mark_undone
+
+_BRIEFLY = 0.5
+"""Seconds that another decision may take to be written."""
 
 
 def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10.0) -> bool:
@@ -67,8 +70,7 @@ def decide(run_file: str | Path, wanted: Sequence[Decision], timeout: float = 10
     try:
         for one in wanted:
             inbox.put(one, name)
-        with suppress(StoreLocked), lease(path):  # a run that is writing takes them itself
-            _give_names(path, inbox, name, timeout)
+        _give_names_alone(path, inbox, name, timeout)
     except InputError:
         inbox.remove(keys)
         raise
@@ -94,8 +96,7 @@ def give_waiting_names(run_file: str | Path, timeout: float = 10.0) -> int:
         return 0
     with connected(path, read_only=True, timeout=timeout) as connection:
         name = run_name(connection)
-    with suppress(StoreLocked), lease(path):
-        _give_names(path, inbox, name, timeout)
+    _give_names_alone(path, inbox, name, timeout)
     return len(inbox.read(name))
 
 
@@ -110,6 +111,20 @@ def _topics(connection: duckdb.DuckDBPyConnection) -> tuple[list[int], list[int]
     gone = ids("select topic from event where kind in ('merged', 'ended') and slice = (select max(slice) from slice)")
     ever = ids("select topic from filtered union select topic from topic")
     return sorted((closed or open_ones) - gone), sorted(ever)
+
+
+def _give_names_alone(path: Path, inbox: Inbox, run: str, timeout: float) -> None:
+    """Give the names that wait, unless a run is writing, which takes them itself; another of these calls is awaited."""
+    last = time.monotonic() + _BRIEFLY
+    while True:
+        try:
+            with lease(path):
+                _give_names(path, inbox, run, timeout)
+            return
+        except StoreLocked:
+            if time.monotonic() > last:
+                return
+        time.sleep(0.02)
 
 
 def _give_names(path: Path, inbox: Inbox, run: str, timeout: float) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from tests.threads import at_once
 from tests.unit.runfile.records import commit
 from vmfstream.cli.logs import for_terminal
 from vmfstream.dashboards.looks.escape import clean
@@ -126,6 +129,20 @@ def test_names_are_given_at_once_where_no_run_is_writing(run_file: RunFile) -> N
     assert left(run_file, decision("name", 7, text="7"))
     assert reader.topic_names() == {3: "third", 7: "7"}
     assert not Inbox(run_file.path).folder.exists()
+
+
+def test_a_name_waits_for_another_that_is_being_given(run_file: RunFile) -> None:
+    begun = Event()
+
+    def give_another() -> None:
+        with lease(run_file.path):
+            begun.set()
+            while not Inbox(run_file.path).keys():
+                time.sleep(0.01)
+            time.sleep(0.1)
+
+    at_once([give_another, lambda: begun.wait() and left(run_file, decision("name", 3, text="three"))])
+    assert Reader(run_file.path).topic_names() == {3: "three"}
 
 
 def test_names_that_came_too_late_for_a_run_are_given_at_its_end(run_file: RunFile) -> None:
