@@ -77,6 +77,12 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what waits to be printed would fail once more
         tell_error(f"cannot write: {error.strerror}")
         sys.exit(1)
+    except Exception as error:
+        duckdb = sys.modules.get("duckdb")
+        if duckdb is None or not isinstance(error, duckdb.OutOfMemoryException):
+            raise
+        tell_error(f"not enough memory ({str(error).partition(chr(10))[0]}); is it limited, as by ulimit -v?")
+        sys.exit(1)
 
 
 @app.callback(invoke_without_command=True)

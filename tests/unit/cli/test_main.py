@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
 from vmfstream import cli
@@ -55,7 +56,10 @@ def test_a_library_that_finds_no_memory_is_one_sentence(
     def of_system() -> None:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
-    for fail in (of_llvmlite, of_system):
+    def of_duckdb() -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure\n\nCould not find more")
+
+    for fail in (of_llvmlite, of_system, of_duckdb):
         monkeypatch.setattr(cli, "app", fail)
         with pytest.raises(SystemExit) as end:
             cli.main()
