@@ -223,10 +223,15 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def explain(error: duckdb.Error) -> str:
-    """Return the first line of DuckDB's message, without its advice; of one with a number of the system its meaning."""
+    """Return the first line of DuckDB's message, without its advice; of one with a number of the system its meaning.
+
+    Of a file that is damaged it says what to do.
+    """
     if number := _ERRNO.search(str(error)):
         return os.strerror(int(number[1]))
-    return str(error).partition("\n")[0].partition(". See also")[0]
+    said = str(error).partition("\n")[0].partition(". See also")[0]
+    damaged = "Could not read enough bytes" in said or "Corrupt database file" in said
+    return f"{said}; the file is cut off or damaged: go on from a copy that is whole" if damaged else said
 
 
 def remedy(error: Exception) -> str:

@@ -75,6 +75,17 @@ def test_what_the_system_said_is_told_instead_of_json() -> None:
     assert explain(duckdb.IOException(f"Async write failed for range [offset=0, size=26]: {said}")) == os.strerror(28)
 
 
+@pytest.mark.parametrize("damage", ["cut off", "overwritten"])
+def test_a_damaged_file_says_what_to_do(tmp_path: Path, damage: str) -> None:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    whole = run_file.path.read_bytes()
+    run_file.path.write_bytes(whole[:5000] if damage == "cut off" else whole[:8192] + bytes(4096) + whole[12288:])
+    copy = shutil.copy(run_file.path, tmp_path / "copy.duckdb")
+    with pytest.raises(InputError, match=r"cannot open .*; the file is cut off or damaged: go on from a copy that is"):
+        Reader(copy).newest()
+
+
 def test_two_threads_of_a_process_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB refuses a file that another thread is just opening."""
     run_file, refused, connect = RunFile(tmp_path / "run.duckdb"), [True, True], duckdb.connect
