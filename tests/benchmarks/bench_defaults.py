@@ -7,6 +7,8 @@ same run.
 
 - ``rows``: ready tf-idf rows of 100 words in batches of 5,000, one thread or ``--threads``: `OnlineVMFMixture` and
   scikit-learn's MiniBatchKMeans. The planted topics are those of `bench_engine`.
+- ``vectors``: 60,000 planted vectors of 256 numbers in batches of 5,000, the same classes with as many threads as they
+  take by themselves: the environment says nothing.
 - ``streams``: `TopicTracker` on short texts in many slices: titles in 16 slices, posts week by week.
 - ``text``: `TopicTracker` on raw posts in 6 and 24 slices, without a run file, beside json.loads, HashingVectorizer,
   TfidfTransformer and MiniBatchKMeans.
@@ -16,8 +18,8 @@ and system, with ``least`` and ``most``: on a busy machine these say more. ``tim
 first method of its case, in processor time. ``peak`` is the largest memory of the process since the data was there, in
 MiB, and ``beside`` what came to it since then.
 
-    python tests/benchmarks/bench_defaults.py [--only rows streams text] [--rounds 5] [--documents 120000 1000000]
-        [--threads 1]
+    python tests/benchmarks/bench_defaults.py [--only rows vectors streams text] [--rounds 5]
+        [--documents 120000 1000000] [--threads 1]
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ BATCH = 5000
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 WORDS = 30_000
 TEXTS = 120_000
+VECTORS = 60_000
+METHODS = ("MiniBatchKMeans", "OnlineVMFMixture")
 
 
 class Meter:
@@ -79,6 +83,18 @@ def of_rows(method: str, path: str, k: int, threads: int) -> dict[str, Any]:
     x = csr_array(load_npz(path))
     x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
     truth = np.load(f"{path}.npy")
+    return _learnt(method, x, truth, k, threads)
+
+
+def of_vectors(method: str, k: int) -> dict[str, Any]:
+    """Learn planted vectors batch by batch."""
+    rng = np.random.default_rng(0)
+    centres, truth = rng.standard_normal((k, 256)), rng.integers(k, size=VECTORS)
+    x = (centres[truth] + 1.5 * rng.standard_normal((VECTORS, 256))).astype(np.float32)
+    return _learnt(method, x, truth, k, None)
+
+
+def _learnt(method: str, x: Any, truth: Any, k: int, threads: int | None) -> dict[str, Any]:
     batches = [x[low : low + BATCH] for low in range(0, x.shape[0], BATCH)]
     model: Any
     if method == "OnlineVMFMixture":
@@ -139,14 +155,19 @@ def of_text(method: str, slices: int) -> dict[str, Any]:
     return meter.read()
 
 
-CASES: dict[str, Callable[..., dict[str, Any]]] = {"rows": of_rows, "streams": of_stream, "text": of_text}
+CASES: dict[str, Callable[..., dict[str, Any]]] = {
+    "rows": of_rows,
+    "vectors": of_vectors,
+    "streams": of_stream,
+    "text": of_text,
+}
 
 
 def alone(kind: str, *arguments: Any) -> dict[str, Any]:
     """Run one method in a process of its own; the last argument of ``rows`` are its threads."""
     call = [sys.executable, __file__, "--alone", json.dumps([kind, *arguments])]
     threads = str(arguments[-1]) if kind == "rows" else "1"
-    given = os.environ | (dict.fromkeys(THREADS, threads) if kind != "streams" else {})
+    given = os.environ | (dict.fromkeys(THREADS, threads) if kind in ("rows", "text") else {})
     out = subprocess.run(call, check=True, capture_output=True, text=True, env=given).stdout
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found
@@ -202,9 +223,12 @@ def main() -> None:
                     save_npz(path, weighted(counts), compressed=False)
                     np.save(f"{path}.npy", truth)
                     del counts
-                    names = ("MiniBatchKMeans", "OnlineVMFMixture")
-                    methods = {name: ("rows", name, path, k, given.threads) for name in names}
+                    methods = {name: ("rows", name, path, k, given.threads) for name in METHODS}
                     compare(f"{n:,} rows, K = {k}", given.rounds, n, methods)
+    if "vectors" in given.only:
+        for k in given.topics:
+            of_each = {name: ("vectors", name, k) for name in METHODS}
+            compare(f"{VECTORS:,} vectors, K = {k}", given.rounds, VECTORS, of_each)
     if "streams" in given.only:
         for name, case in (("mstream_news_t", "titles in 16 slices"), ("crisislex_t26", "posts by weeks")):
             compare(case, given.rounds, None, {"TopicTracker": ("streams", name)})
