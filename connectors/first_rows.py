@@ -67,7 +67,7 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
             how += f"; if its documents are in {found}, give a file of that array alone, or of one document a line"
         if " is no time: " in reason:
             how = "; name another field by --time, or say by --time-format how it is written, such as %d/%m/%Y"
-        if not times and reason.endswith(" is null"):
+        if codec.timed and not times and reason.endswith(" is null"):
             how = _ADVICE["no time"].replace("it", "the time", 1)
         raise InputError(f"{name}: {many}; {'' if count == len(rows) else 'most often: '}{reason}{how}")
     missing = codec.missing_fields(rows)
@@ -76,7 +76,7 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
 
 
 _ADVICE = {
-    "no time": "; name it by --time, or cut slices by a number of documents, such as --slices 100",
+    "no time": "; name it by --time, or let replay or run cut slices by a number of documents, such as --slices 100",
     "no text": "; name it by --text",
     "not JSON: ": "; expected one object a line, or in a .json file one array of them",
     "too many cells": ", or the first line is not that of the names of columns",

@@ -393,7 +393,7 @@ def test_a_column_of_times_may_be_empty_where_documents_are_counted(run: Run, tm
     [
         ("", "expected documents, found none"),
         ("date,text\n1/2/2021,a ship\n3/4/2021,a goal\n", "say --time-format '%d/%m/%Y' or '%m/%d/%Y'"),
-        ("words\none\n", "name it by --time, or cut slices by a number of documents, such as --slices 100"),
+        ("words\none\n", "name it by --time, or let replay or run cut slices by a number of documents, "),
         ("time,words\n2020,one\n", "no text: expected text or body"),
         ("time,words\n2020,one\n", "found time, words; name it by --text"),
     ],

@@ -70,8 +70,12 @@ def test_files_without_documents_are_refused() -> None:
     with pytest.raises(InputError, match="most often: date is no time"):
         look_at(FieldCodec(), [*rows("soon", "soon"), Message("p", 2, b"{")], "a.csv")
     untimed = [Message("p", 0, {"words": "some"})]
-    with pytest.raises(InputError, match=r"its row is no document; no time: .* name it by --time, or cut slices"):
+    with pytest.raises(
+        InputError, match=r"its row is no document; no time: .* name it by --time, or let replay or run cut slices"
+    ):
         look_at(FieldCodec(), untimed, "a.csv")
+    with pytest.raises(InputError, match=r"its row is no document; text is null$"):
+        look_at(FieldCodec(timed=False), [Message("p", 0, {"text": None})], "a.csv")
 
 
 def test_documents_within_one_object_are_told_as_such() -> None:
