@@ -88,9 +88,11 @@ def check_outputs(outputs: Mapping[str, Path | None], read: Path | None = None) 
 
     Parameters
     ----------
-    outputs : paths by option, which must differ
-    read : a run file that is read and must stay
+    outputs : paths by option, which must differ, and hold no run file
+    read : a run file that is read and must stay; without one, ``--out`` names a run file, which is gone on with
     """
+    from vmfstream.runfile.connection import is_run_file
+
     taken = [] if read is None else [("the run file that is read", read)]
     for name, path in outputs.items():
         if path is None:
@@ -101,6 +103,8 @@ def check_outputs(outputs: Mapping[str, Path | None], read: Path | None = None) 
                 same = os.path.realpath(path) == os.path.realpath(other)
                 if same or (path.exists() and other.exists() and path.samefile(other)):
                     raise InputError(f"{name}: {path} is {what}; choose another path")
+            if is_run_file(path) and (read is not None or name != "--out"):
+                raise InputError(f"{name}: {path} is a run file, which would be lost; choose another path")
         except OSError as error:
             raise InputError(f"{name}: cannot write {path}: {error.strerror}") from error
         taken.append((f"what {name} names", path))

@@ -42,6 +42,8 @@ Changes are folded into the file once, at the end: a second time would find the 
 _MARK = slice(8, 12)
 """Bytes of a file by which it is known to be of DuckDB: names such as x.jsonl mean other things to it."""
 
+_OF_DUCKDB = b"DUCK"
+
 
 _open_here: Counter[Path] = Counter()
 _opening = threading.RLock()
@@ -243,10 +245,22 @@ def remedy(error: Exception) -> str:
 
 def check_kind(path: Path) -> None:
     """Raise InputError if the file at ``path`` is of another kind than run files."""
-    with path.open("rb") as file:
-        head = file.read(_MARK.stop)
-    if head and head[_MARK] != b"DUCK":
+    head = _head_of(path)
+    if head and head[_MARK] != _OF_DUCKDB:
         raise _no_run_file(path)
+
+
+def is_run_file(path: Path) -> bool:
+    """Tell whether the file at ``path`` is of the kind of run files; False where none can be read."""
+    try:
+        return path.is_file() and _head_of(path)[_MARK] == _OF_DUCKDB
+    except OSError:
+        return False
+
+
+def _head_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MARK.stop)
 
 
 def _check_path(path: Path) -> None:

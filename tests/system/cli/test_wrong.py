@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -291,6 +292,28 @@ def test_an_output_does_not_replace_the_run_file_it_is_made_of(
     assert f"{option}: " in err
     assert "is the run file that is read; choose another path" in err
     assert run_file.read_bytes() == link.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        (("export", "RUN", "OTHER", "--format", "html"), "PAGE"),
+        (("export", "RUN", "OTHER", "--still", "river", "--format", "svg"), "PAGE"),
+        (("documents", "RUN", "--format", "parquet", "--out", "OTHER"), "--out"),
+        (("report", "RUN", "--out", "OTHER"), "--out"),
+        (("replay", "GOOD", *COMMAND, "--out", "NEW", "--html", "OTHER"), "--html"),
+    ],
+)
+def test_an_output_does_not_replace_another_run_file(
+    run: Run, good: Path, followed: Path, tmp_path: Path, given: tuple[str, ...], option: str
+) -> None:
+    paths = {"RUN": followed, "GOOD": good, "OTHER": tmp_path / "other.html", "NEW": tmp_path / "new.duckdb"}
+    shutil.copy(followed, paths["OTHER"])
+    code, _, err = run(*(paths.get(word, word) for word in given))
+    assert code == 1
+    assert f"{option}: {paths['OTHER']} is a run file, which would be lost; choose another path" in err
+    assert paths["OTHER"].read_bytes() == followed.read_bytes()
+    assert not paths["NEW"].exists()
 
 
 @pytest.mark.parametrize("command", ["run", "replay"])
