@@ -372,12 +372,15 @@ def _unit_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
     if issparse(vectors):
         raise ValueError("vectors: expected a dense array, got a sparse one")
     try:
-        rows = np.asarray(vectors, np.float32)
+        rows = np.asarray(vectors)
+        rows = rows if rows.dtype == np.float32 or rows.dtype.kind == "c" else rows.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"vectors: expected an array of numbers, (N, E), got {type(vectors).__name__}; numpy.stack makes one of a "
             "column of vectors"
         ) from None
+    if rows.dtype.kind == "c":
+        raise ValueError("vectors: expected real numbers, got complex ones")
     if rows.ndim != 2 or rows.shape[1] < 2:
         raise ValueError(f"vectors: expected the shape (N, E) with E of at least 2, got {rows.shape}")
     if not np.isfinite(rows).all():

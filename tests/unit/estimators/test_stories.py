@@ -279,7 +279,7 @@ def test_parameters_outside_their_domain(name: str, value: Any) -> None:
 
 def test_a_second_view_counts_in_any_batches_and_after_the_window() -> None:
     x, truth = bursts(600, words=5, seed=2)
-    vectors = 1.0 * vectors_of(truth, noise=0.5)
+    vectors = vectors_of(truth, noise=0.5).astype(np.float64)
     vectors[::50] = 0.0
     whole, parts = StoryMixture(window=100), StoryMixture(window=100)
     whole.partial_fit(csr_array(x), vectors=vectors)
@@ -292,8 +292,9 @@ def test_a_second_view_counts_in_any_batches_and_after_the_window() -> None:
         smoothed.append(parts.smoothed_labels_)
     np.testing.assert_array_equal(np.concatenate(labels), whole.labels_)
     np.testing.assert_array_equal(np.concatenate(smoothed), whole.smoothed_labels_)
-    twice = StoryMixture().fit(csr_array(x), vectors=3.0 * vectors)
-    np.testing.assert_array_equal(twice.labels_, whole.labels_)
+    for size in (3.0, 1e300, 1e-300):
+        twice = StoryMixture().fit(csr_array(x), vectors=size * vectors)
+        np.testing.assert_array_equal(twice.labels_, whole.labels_)
     assert (twice.predict(csr_array(x[-5:]), vectors=vectors[-5:]) == twice.labels_[-5:]).mean() > 0.5
 
 
@@ -302,7 +303,9 @@ def test_views_that_do_not_fit_are_clear_errors() -> None:
     for vectors, says in (
         (np.ones((20, 1)), r"vectors: expected the shape \(N, E\) with E of at least 2, got \(20, 1\)"),
         (pd.Series([np.ones(4)] * 20), r"vectors: expected an array of numbers, \(N, E\), got Series; numpy\.stack"),
+        ([[1.0, 2.0], [1.0]], r"vectors: expected an array of numbers, \(N, E\), got list"),
         ([["a", "b"]] * 20, r"vectors: expected an array of numbers, \(N, E\), got list"),
+        (np.full((20, 4), 1j), "vectors: expected real numbers, got complex ones"),
         (np.ones((19, 4)), r"vectors: expected the shape \(20, 4\), got the shape \(19, 4\)"),
         (
             np.where(np.arange(80).reshape(20, 4) == 9, np.nan, 1.0),
