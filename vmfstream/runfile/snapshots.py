@@ -84,6 +84,12 @@ def read_stored(path: Path) -> Stored:
         raise InputError(f"cannot read the run file {path}: {error}") from error
 
 
+def check_writable(path: Path) -> None:
+    """Raise what `write_snapshots` would raise if the run file cannot be written, before the work of fits."""
+    with connected(path.expanduser().resolve(), read_only=False, timeout=TIMEOUT):
+        pass
+
+
 def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> list[int]:
     """Write snapshots, all or none; return their numbers.
 

@@ -15,12 +15,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.unit.engine.documents import SUBJECTS, document, years
+from tests.unit.runfile.test_access import unprivileged
 from vmfstream import TopicTracker
 from vmfstream.bayes.predictive import predictive
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.engine import Progress
 from vmfstream.engine.run import RunSettings, follow
+from vmfstream.engine.snapshots import batch
 from vmfstream.engine.snapshots.batch import KINDS, aligned, fitted, material_of, take_snapshots, two_levels
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
@@ -119,6 +121,20 @@ def test_every_kind_finds_the_subjects(copy: Path) -> None:
     topics, words = Reader(copy).snapshot_topics(), Reader(copy).snapshot_words(1, 5)
     assert topics.snapshot.tolist() == [0] * 3 + [1] * 6 + [2] * 3
     assert words.node.tolist()[:5] == [0] * 5
+
+
+def test_a_file_that_cannot_be_written_says_so_before_the_fits(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "fitted", lambda *_: pytest.fail("there was a fit"))
+    content = run_file.read_bytes()
+    with unprivileged() as folder:
+        path = folder / "run.duckdb"
+        path.write_bytes(content)
+        for place, rights, says in ((path, 0o400, "no permission .*run"), (folder, 0o500, "cannot write .*run")):
+            place.chmod(rights)
+            with pytest.raises(InputError, match=says):
+                take_snapshots(path, ["flat"])
+            place.chmod(0o700)
+        assert path.read_bytes() == content
 
 
 def test_live_is_what_the_tracker_gave_to_that_slice(copy: Path) -> None:

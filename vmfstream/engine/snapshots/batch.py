@@ -38,7 +38,7 @@ from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
-from vmfstream.runfile.snapshots import Snapshot, Stored, read_stored, write_snapshots
+from vmfstream.runfile.snapshots import Snapshot, Stored, check_writable, read_stored, write_snapshots
 from vmfstream.runtime_tuning import product_threads
 from vmfstream.text.encoders import Counted, CountStorage, TopicNaming, TopWords
 from vmfstream.text.named_vectors import NamedVectorEncoder
@@ -126,10 +126,11 @@ def take_snapshots(
     Raises
     ------
     InputError
-        If there is no run file, no sample in it, or no topics yet.
+        If there is no run file, it cannot be written, it has no sample, or no topics yet.
     """
     stored = read_stored(path)
     material = material_of(stored, tokeniser, embed)
+    check_writable(path)
     own = int(stored.settings.get("seed", 0)) if seed is None else seed
     rng = np.random.default_rng([own, int(material.index[-1]) % 2**32, 4])
     with product_threads():
