@@ -125,7 +125,9 @@ def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) ->
         needed = named_by_user or kind == "text" or (kind == "time" and timed)
         if name is None and needed:
             there = ", ".join(map(str, columns)) or "none"
-            raise InputError(f"{kind}: expected a column {alternatives(wanted)}, found: {there}")
+            index = next(iter(named(_names_of_index(table), wanted)), None)
+            hint = "" if index is None else f"; {index} is an index of the frame: give frame.reset_index()"
+            raise InputError(f"{kind}: expected a column {alternatives(wanted)}, found: {there}{hint}")
         found[kind] = None if name is None else _listed(name, columns[name])
     given = DocumentColumns(**found)  # type: ignore[arg-type]
     for kind, column in given._asdict().items():
@@ -152,6 +154,11 @@ def _columns(table: Any, names: Mapping[str, str | None], *, timed: bool) -> Map
     if not isinstance(table, Iterable):
         raise InputError(f"documents: expected a table or an iterable of mappings, got {type(table).__name__}")
     return _turned(list(table), names, timed=timed)
+
+
+def _names_of_index(table: Any) -> list[str]:
+    """Return the names that the index of a frame of pandas has; none for other tables."""
+    return [str(name) for name in getattr(getattr(table, "index", None), "names", ()) if name is not None]
 
 
 def _listed(name: str, column: Any) -> Sequence[Any]:

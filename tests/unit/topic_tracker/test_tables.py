@@ -314,6 +314,18 @@ def test_generators_and_columns_of_arrow_are_read_like_lists() -> None:
         learnt(TEXTS, TIMES, 5)
 
 
+def test_a_column_that_is_an_index_is_told_as_such() -> None:
+    frame = pd.DataFrame({"date": TIMES, "body": TEXTS, "key": IDS})
+    with pytest.raises(
+        InputError, match=r"found: body, key; date is an index of the frame: give frame.reset_index\(\)"
+    ):
+        TopicTracker(slices="year").learn(frame.set_index("date"))
+    with pytest.raises(InputError, match=r"column key, found: body; key is an index of the frame: give frame\.reset"):
+        TopicTracker(slices=10).learn(frame.set_index(["date", "key"]), id="key")
+    with pytest.raises(InputError, match=r"found: body$"):
+        TopicTracker(slices="year").learn(frame[["body"]])
+
+
 def test_tables_of_no_rows_are_empty() -> None:
     pytest.importorskip("polars")
     rows = TopicTracker(topics=2).stories()
