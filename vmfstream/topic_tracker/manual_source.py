@@ -127,10 +127,10 @@ def given_ids(ids: Iterable[Any], n: int) -> list[Any]:
     Raises
     ------
     InputError
-        If they cannot be gone through, or there are not as many as texts.
+        If they cannot be gone through in the order of the texts, or there are not as many as texts.
     """
     try:
-        found = list(ids)
+        found = in_order("ids", ids)
     except TypeError:
         raise InputError(f"ids: expected one per text, got {type(ids).__name__}") from None
     if len(found) != n:
@@ -158,14 +158,14 @@ def moments(
     Raises
     ------
     InputError
-        If none of them is a time, or there are not as many as texts.
+        If none of them is a time, they have no order, or there are not as many as texts.
     """
     if times is None and not timed:
         return np.full(n, NO_TIME), {}
     if isinstance(times, Time | np.number):
         return np.full(n, microseconds(_moment(times))), {}
     try:
-        given: list[Any] = list(getattr(times, "to_pylist", lambda: cast(Any, times))())  # of a column of Arrow
+        given = in_order("times", getattr(times, "to_pylist", lambda: cast(Any, times))())  # of a column of Arrow
     except TypeError:
         raise InputError(f"times: expected one per text, or one for all, got {type(times).__name__}") from None
     if len(given) != n:
@@ -181,6 +181,13 @@ def moments(
             if len(reasons) == n:
                 raise InputError(reasons[0]) from None
     return found, reasons
+
+
+def in_order(name: str, given: Iterable[Any]) -> list[Any]:
+    """Return the values of a column ``name`` as a list; InputError for a set or a mapping, which have another order."""
+    if isinstance(given, set | frozenset | Mapping):
+        raise InputError(f"{name}: expected a list in the order of the texts, got {type(given).__name__}")
+    return list(given)
 
 
 def _moment(time: Any, at: int | None = None) -> datetime:

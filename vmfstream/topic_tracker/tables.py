@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vmfstream.arrays import ArrowStream
 from vmfstream.errors import InputError
 from vmfstream.field_names import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES, alternatives, named
+from vmfstream.topic_tracker.manual_source import in_order
 
 
 class Columns(dict[str, NDArray[Any]]):
@@ -168,7 +169,7 @@ def _listed(name: str, column: Any) -> Sequence[Any]:
             f"{name}: expected a value for each document, got one {type(column).__name__}; "
             "a single document is given as [document]"
         )
-    return column.to_list() if hasattr(column, "to_list") else list(column)
+    return column.to_list() if hasattr(column, "to_list") else in_order(name, column)
 
 
 def _arrow(table: Any) -> Mapping[str, Sequence[Any]]:

@@ -291,8 +291,8 @@ class TopicTracker(Labelling, Answers, Decisions):
         Raises
         ------
         InputError
-            If the tracker was finished, no time can be read, times or ids are not one per text, a table has no column
-            for the text or the time, or ``tokeniser`` or ``embed`` fails.
+            If the tracker was finished, no time can be read, times or ids are not one per text or have no order, a
+            table has no column for the text or the time, or ``tokeniser`` or ``embed`` fails.
 
         Examples
         --------
@@ -334,7 +334,7 @@ class TopicTracker(Labelling, Answers, Decisions):
                 "this tracker was finished; make a new one to read more (the run of a command is continued by it)"
             )
         check_texts(texts)
-        if not isinstance(texts, Sized):
+        if not isinstance(texts, Sized) or isinstance(texts, set | frozenset):
             raise InputError(f"texts: expected a sequence of texts, got {type(texts).__name__}")
         times_of_texts, timeless = moments(times, len(texts), timed=not self._counted)
         known = None if ids is None else given_ids(ids, len(texts))

@@ -276,6 +276,21 @@ def test_times_are_one_or_several(times: Any) -> None:
         TopicTracker().learn(["a ship"], times)
 
 
+@pytest.mark.parametrize("form", [set, frozenset, dict.fromkeys])
+def test_what_has_another_order_than_the_texts_is_refused(form: Any) -> None:
+    texts, times, ids = ["a ship", "a goal"], ["2001", "2002"], ["a", "b"]
+    says = f"expected a list in the order of the texts, got {type(form(ids)).__name__}"
+    with pytest.raises(InputError, match=f"times: {says}"):
+        TopicTracker().learn(texts, form(times))
+    with pytest.raises(InputError, match=f"ids: {says}"):
+        TopicTracker().learn(texts, times, form(ids))
+    with pytest.raises(InputError, match=f"year: {says}"):
+        TopicTracker().learn({"text": texts, "year": form(times)})
+    with pytest.raises(InputError, match="texts: expected "):
+        TopicTracker().learn(form(texts), times)
+    TopicTracker().learn(texts, times, cast(Any, dict.fromkeys(ids).keys()))
+
+
 # --- probabilities
 
 
