@@ -241,12 +241,13 @@ class FrozenModel:
 
         write_model(self._parts, Path(path).expanduser())
 
-    def label(self, texts: Sequence[str], vectors: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
-        """Return the labels of texts, as columns that become a DataFrame.
+    def label(self, texts: Sequence[str] | None = None, vectors: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
+        """Return the labels of texts, or of vectors, as columns that become a DataFrame.
 
         Parameters
         ----------
-        texts : sequence of N str
+        texts : sequence of N str, optional
+            Not needed where there are vectors; without texts these have no stories.
         vectors : (N, D) array_like, optional
             For a run that follows vectors: those of the documents.
 
@@ -261,12 +262,14 @@ class FrozenModel:
         Raises
         ------
         InputError
-            If ``texts`` is one string or a table, or holds anything but strings, or vectors are missing or of another
-            shape.
+            If ``texts`` is one string or a table, or holds anything but strings, or vectors are missing, of another
+            shape or not finite.
         """
-        texts = checked_texts(texts)
-        rows = self._checked(vectors, len(texts))
+        rows = self._checked(vectors)
+        texts = checked_texts(texts) if rows is None or texts is not None else [""] * len(rows)
         n = len(texts)
+        if rows is not None and len(rows) != n:
+            raise InputError(f"vectors: expected one for each of {n} texts, got {len(rows)}")
         columns = None if rows is None else list(rows)
         documents = Documents(["texts"] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts, vector=columns)
         return self.label_documents(documents).columns()
@@ -313,7 +316,7 @@ class FrozenModel:
             np.where(known, new, np.nan).astype(np.float32),
         )
 
-    def _checked(self, vectors: ArrayLike | None, n: int) -> NDArray[np.float32] | None:
+    def _checked(self, vectors: ArrayLike | None) -> NDArray[np.float32] | None:
         d = self._settings.dimension
         if not d:
             if vectors is not None:
@@ -321,9 +324,18 @@ class FrozenModel:
             return None
         if vectors is None:
             raise InputError(f"vectors: this model labels vectors of {d} numbers, got texts only")
-        rows = np.asarray(vectors, np.float32)
-        if rows.shape != (n, d) or not np.isfinite(rows).all():
-            raise InputError(f"vectors: expected finite numbers of the shape ({n}, {d}), got {rows.shape}")
+        try:
+            rows = np.asarray(vectors, np.float32)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"vectors: expected an array of numbers, (N, {d}), got {type(vectors).__name__}; numpy.stack makes one "
+                "of a column of vectors"
+            ) from None
+        if rows.ndim != 2 or rows.shape[1] != d:
+            raise InputError(f"vectors: expected the shape (N, {d}), got {rows.shape}")
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            raise InputError(f"vectors: expected finite numbers, got others in row {np.argmin(finite)}")
         return rows
 
     def __repr__(self) -> str:

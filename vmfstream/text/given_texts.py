@@ -27,7 +27,7 @@ def check_texts(texts: object) -> None:
         raise InputError("texts: expected texts, such as frame['text'], got a table")
 
 
-def checked_texts(texts: Iterable[Any]) -> list[str]:
+def checked_texts(texts: Iterable[Any] | None) -> list[str]:
     """Return texts as a list, with the characters that references of HTML stand for.
 
     Raises

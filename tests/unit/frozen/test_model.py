@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from tests.threads import Watched, at_once
@@ -153,8 +154,21 @@ def test_vectors_are_labelled_by_their_direction(tmp_path: Path, named: bool) ->
     assert len({*labels["topic"].tolist()}) == 3
     assert all(labels["topic"][i] == labels["topic"][i % 3] for i in range(40))
     assert (labels["story"] >= 0).any() == named
-    for wrong in (None, vectors(39), np.full((40, 6), np.nan)):
-        with pytest.raises(InputError, match="vectors"):
+    alone = made.label(vectors=vectors(40, seed=9))
+    np.testing.assert_array_equal(alone["topic"], labels["topic"])
+    np.testing.assert_array_equal(alone["probability"], labels["probability"])
+    assert alone["story"].tolist() == [-1] * 40
+    broken = vectors(40)
+    broken[7, 2] = np.nan
+    for wrong, says in (
+        (None, "got texts only"),
+        (vectors(39), "expected one for each of 40 texts, got 39"),
+        (vectors(40)[:, :5], r"expected the shape \(N, 6\), got \(40, 5\)"),
+        (vectors(1)[0], r"expected the shape \(N, 6\), got \(6,\)"),
+        (broken, "expected finite numbers, got others in row 7"),
+        (pandas.Series(list(vectors(40))), "got Series; numpy.stack makes one of a column of vectors"),
+    ):
+        with pytest.raises(InputError, match=f"vectors: .*{says}"):
             made.label(NEW, wrong)
     with pytest.raises(InputError, match="follows vectors"):
         FrozenModel.load(tmp_path / "run.duckdb", at="2002")
