@@ -123,9 +123,13 @@ class SortedSource:
         return unit
 
     def first(self, stop: Callable[[], bool]) -> Message | None:
-        """Return the time and the text of the first document."""
-        row = self._connection.execute("SELECT moment::VARCHAR, text FROM sorted WHERE rowid = 0").fetchone()
-        return None if row is None else Message(self.part, 0, {"time": row[0], "text": row[1]})
+        """Return the time and the text of the first document, and its vector if it has one."""
+        query = "SELECT moment::VARCHAR, text, hex(vector) FROM sorted WHERE rowid = 0"
+        row = self._connection.execute(query).fetchone()
+        if row is None:
+            return None
+        time, text, vector = row
+        return Message(self.part, 0, {"time": time, "text": text} | ({} if vector is None else {VECTOR: vector}))
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return the next documents, at most ``limit`` and no more than the rate allows by now."""

@@ -107,6 +107,18 @@ def test_a_file_that_begins_with_another_document_is_refused(run: Run, tmp_path:
     assert "finished: 90 documents" in run(command, other, *given, "--renamed")[1]
 
 
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_a_file_of_vectors_alone_is_known_by_the_first(run: Run, tmp_path: Path, command: str) -> None:
+    rows = [{"v": [1 + at % 3, (at + 1) % 3, 0.01 * at]} for at in range(120)]
+    file, vectors = tmp_path / "feed.jsonl", ("--vector", "v", "--dimension", 3)
+    given = (*vectors, "--slices", 20, "-k", 2, "--out", tmp_path / "run.duckdb")
+    assert run(command, write(file, rows[:60]), *given)[0] == 0
+    assert "finished: 100 documents" in run(command, write(file, rows[:100]), *given)[1]  # it has grown
+    code, out, err = run(command, write(file, rows[10:]), *given)
+    assert (code, out) == (1, "")
+    assert "feed.jsonl does not begin as it did when this run file was begun" in err
+
+
 def test_a_replayed_file_that_has_become_shorter_is_refused(run: Run, tmp_path: Path) -> None:
     rows, file, given = lines(), tmp_path / "feed.jsonl", (*COMMAND, "--out", tmp_path / "run.duckdb")
     assert run("replay", write(file, rows), *given)[0] == 0
