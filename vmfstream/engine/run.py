@@ -597,8 +597,9 @@ def _continue(source: Source, position: Position, *, same: bool) -> None:
         source.count_from(position)
     else:
         raise InputError(
-            f"{source.name} does not begin as it did when this run file was begun, so which of its documents were read "
-            "cannot be told; choose another --out, or, where all are new, give the file another name and --renamed"
+            f"{source.name} does not begin as it did when this run file was begun, or was read then by the other one "
+            "of run and replay, so which of its documents were read cannot be told; choose another --out, or, where "
+            "all are new, give the file another name and --renamed"
         )
 
 

@@ -119,6 +119,17 @@ def test_a_file_of_vectors_alone_is_known_by_the_first(run: Run, tmp_path: Path,
     assert "feed.jsonl does not begin as it did when this run file was begun" in err
 
 
+@pytest.mark.parametrize("commands", [("run", "replay"), ("replay", "run")])
+def test_run_and_replay_do_not_continue_each_other(run: Run, tmp_path: Path, commands: tuple[str, str]) -> None:
+    file = write(tmp_path / "feed.jsonl", lines())
+    given = (*COMMAND, "--documents", "all", "--out", tmp_path / "run.duckdb")
+    assert run(commands[0], file, *given)[0] == 0
+    code, out, err = run(commands[1], file, *given)
+    assert (code, out) == (1, "")
+    assert "feed.jsonl does not begin as it did when this run file was begun, or was read then by the other one" in err
+    assert "of run and replay" in err
+
+
 def test_a_replayed_file_that_has_become_shorter_is_refused(run: Run, tmp_path: Path) -> None:
     rows, file, given = lines(), tmp_path / "feed.jsonl", (*COMMAND, "--out", tmp_path / "run.duckdb")
     assert run("replay", write(file, rows), *given)[0] == 0
