@@ -76,8 +76,9 @@ class ReportedStory:
 class Report:
     """What happened since a date.
 
-    ``parts`` are headings with their stories, and how many stories are left out of each; ``topics`` are sentences
-    about topics, the newest first, of which ``more_topics`` are left out.
+    ``parts`` are headings with their stories, and how many stories are left out of each; there are none where the run
+    file holds no stories. ``topics`` are sentences about topics, the newest first, of which ``more_topics`` are left
+    out.
     """
 
     title: str
@@ -133,7 +134,7 @@ def _report(reader: Reader, run_file: Path, since: str | None, top: int) -> Repo
     names = _topic_names(reader)
     stories = _stories(reader, frame, labels, names)
     parts = []
-    for heading, chosen in (("New", new), ("Grew", grew), ("Ended", ended)):
+    for heading, chosen in (("New", new), ("Grew", grew), ("Ended", ended)) if len(frame.story) else ():
         ids = frame.story[chosen].tolist()
         parts.append((heading, [stories(story) for story in ids[:top]], max(len(ids) - top, 0)))
     title = _plain(reader.meta().get("title", "")) or run_file.stem
@@ -239,7 +240,7 @@ def _topic_events(reader: Reader, begin: int, labels: dict[int, str], named_then
 
 def as_markdown(made: Report) -> str:
     """Return a report as Markdown; what strangers wrote is escaped."""
-    lines = [f"# {_markdown(made.title)}", ""]
+    lines = [f"# {_markdown(made.title)}", "", *(() if made.parts else (_NO_STORIES, ""))]
     for heading, stories, left in made.parts:
         lines += [f"## {heading}: {_stories_counted(len(stories) + left)}", ""]
         for story in stories:
@@ -258,7 +259,7 @@ def as_html(made: Report) -> str:
     """Return a report as a page of one file, which asks nothing of the network; what strangers wrote is escaped."""
     from vmfstream.dashboards.looks.escape import for_html
 
-    body = [f"<h1>{for_html(made.title)}</h1>"]
+    body = [f"<h1>{for_html(made.title)}</h1>", *(() if made.parts else (f"<p>{_NO_STORIES}</p>",))]
     for heading, stories, left in made.parts:
         body.append(f"<h2>{heading}: {_stories_counted(len(stories) + left)}</h2>")
         for story in stories:
@@ -291,6 +292,7 @@ def _stories_counted(number: int) -> str:
     return f"{number:,} {'story' if number == 1 else 'stories'}"
 
 
+_NO_STORIES = "This run file holds no stories."
 _STYLE = (
     ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;"
     "padding:0 1em;overflow-wrap:anywhere}h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2em}"

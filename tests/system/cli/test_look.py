@@ -102,6 +102,17 @@ def test_a_report_tells_what_happened_since(run: Run, run_file: Path, tmp_path: 
     assert (code, "expected a date" in err) == (1, True)
 
 
+@pytest.mark.parametrize("given", [("--no-stories",), ("--vector", "v", "--dimension", 3)])
+def test_a_report_of_a_run_without_stories_says_so(run: Run, tmp_path: Path, given: tuple[object, ...]) -> None:
+    rows = [row | {"v": [float(i % 3 == j) + 0.01 * (i % 7) for j in range(3)]} for i, row in enumerate(lines())]
+    path = tmp_path / "run.duckdb"
+    assert run("run", write(tmp_path / "in.jsonl", rows), *COMMAND, *given, "--out", path)[0] == 0
+    code, out, _ = run("report", path, "--since", "2001")
+    assert (code, "New: 0 stories" in out, "This run file holds no stories." in out) == (0, False, True)
+    assert run("report", path, "--out", tmp_path / "report.html")[0] == 0
+    assert "<p>This run file holds no stories.</p>" in (tmp_path / "report.html").read_text()
+
+
 def test_no_title_reaches_the_terminal_as_a_command(run: Run, tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"id": f"d{i}", "time": "2001", "title": "\x1b[31mred\x07", "text": "harbour strike docker"} for i in range(9)

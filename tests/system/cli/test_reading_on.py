@@ -109,7 +109,7 @@ def test_a_file_that_begins_with_another_document_is_refused(run: Run, tmp_path:
 
 @pytest.mark.parametrize("command", ["run", "replay"])
 def test_a_file_of_vectors_alone_is_known_by_the_first(run: Run, tmp_path: Path, command: str) -> None:
-    rows = [{"v": [1 + at % 3, (at + 1) % 3, 0.01 * at]} for at in range(120)]
+    rows: list[dict[str, object]] = [{"v": [1 + at % 3, (at + 1) % 3, 0.01 * at]} for at in range(120)]
     file, vectors = tmp_path / "feed.jsonl", ("--vector", "v", "--dimension", 3)
     given = (*vectors, "--slices", 20, "-k", 2, "--out", tmp_path / "run.duckdb")
     assert run(command, write(file, rows[:60]), *given)[0] == 0
