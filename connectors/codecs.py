@@ -608,7 +608,7 @@ def _missing(what: str, name: str | None, names: Sequence[str], fields: Mapping[
 def _numbers(value: object, name: str) -> NDArray[np.float64]:
     if isinstance(value, str):  # a cell of CSV
         try:
-            value = json.loads(value)
+            value = _list_in_cell(value)
         except (ValueError, RecursionError) as error:
             raise _NotADocument(f"{name} is no list of numbers: {_shortened(value)}") from error
     if not isinstance(value, list | tuple | np.ndarray):
@@ -622,6 +622,16 @@ def _numbers(value: object, name: str) -> NDArray[np.float64]:
     if vector.ndim != 1 or vector.dtype.kind not in "iuf":
         raise _NotADocument(f"{name} is no list of numbers: {_shortened(value)}")
     return vector.astype(np.float64)
+
+
+def _list_in_cell(cell: str) -> Any:
+    """Read a list as JSON has it, or as NumPy writes an array: with blanks instead of commas."""
+    try:
+        return json.loads(cell)
+    except ValueError:
+        if not (cell.startswith("[") and cell.endswith("]")):
+            raise
+        return np.array(cell[1:-1].split(), np.float64)
 
 
 def _written(name: str | None, value: object) -> str | None:

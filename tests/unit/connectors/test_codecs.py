@@ -295,6 +295,14 @@ def test_takes_vectors_of_one_dimension() -> None:
     assert cell.text == "a"
 
 
+@pytest.mark.parametrize("written", ["[ 1.  2.5 -3. ]", "[1. 2.5\n -3e0]", "[1, 2.5, -3]"])
+def test_reads_vectors_as_pandas_writes_arrays_into_cells(written: str) -> None:
+    cell = FieldCodec(vector="v", dimension=3).decode(message({"time": "2020", "v": written}))
+    assert isinstance(cell, Document)
+    assert cell.vector is not None
+    assert cell.vector.tolist() == [1.0, 2.5, -3.0]
+
+
 def test_a_rejected_message_does_not_fix_the_dimension() -> None:
     codec = FieldCodec(vector="v")
     assert reason(b'{"time": 2020, "text": 3, "v": [1, 2]}', codec) == "text is no text: it is a number"
@@ -317,6 +325,10 @@ BAD_VECTORS: list[tuple[Any, str]] = [
     ([10**400, 1, 1], "v is no list of numbers"),
     ([True, False, True], "v is no list of numbers"),
     ("1 2 3", "v is no list of numbers: '1 2 3'"),
+    ("", "v is no list of numbers: ''"),
+    ("[1. 2. nan]", "v is not finite: number 3 of 3"),
+    ("[1. 2.]", "v has the wrong dimension: 2, expected 3"),
+    ("[1. 2. ... 3.]", "v is no list of numbers: '[1. 2. ... 3.]'"),
     (5, "v is no list of numbers: it is a number"),
     ({}, "v is no list of numbers: it is an object"),
 ]
