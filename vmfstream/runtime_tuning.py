@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 ALLOCATIONS = 50_000
 """New objects between two rounds of the garbage collector."""
@@ -17,29 +18,47 @@ SWITCH_SECONDS = 0.0001
 """Seconds that a thread waits before it asks another one to release the interpreter."""
 
 
+def _nothing() -> None:
+    """Restore nothing."""
+
+
+class _Task:
+    """A task that holds a setting."""
+
+
 class _Setting:
     """A setting of the whole process: of concurrent tasks, the first one makes it and the last one to end restores it.
 
+    A task that could not end, since Ctrl-C came while it did, holds nothing once it is forgotten; what it should have
+    restored, the next one does.
+
     Parameters
     ----------
-    make : makes the setting, with the arguments of `begin`, and returns what restores the one before.
+    make : makes the setting, with the arguments of `held`, and returns what restores the one before.
     """
 
     def __init__(self, make: Callable[..., Callable[[], object]]) -> None:
-        self._make, self._lock, self._tasks = make, Lock(), 0
-        self._restore: Callable[[], object] = lambda: None
+        self._make, self._lock = make, Lock()
+        self._tasks: WeakSet[_Task] = WeakSet()
+        self._restore: Callable[[], object] = _nothing
 
-    def begin(self, *wanted: Any) -> None:
+    @contextmanager
+    def held(self, *wanted: Any) -> Iterator[None]:
+        """Hold the setting in the body."""
+        task = _Task()
         with self._lock:
-            if not self._tasks:
-                self._restore = self._make(*wanted)
-            self._tasks += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._tasks -= 1
             if not self._tasks:
                 self._restore()
+                self._restore = self._make(*wanted)
+            self._tasks.add(task)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._tasks.discard(task)
+                if not self._tasks:
+                    self._restore()
+                    self._restore = _nothing
 
 
 def _tune() -> Callable[[], None]:
@@ -67,7 +86,7 @@ def _blas() -> Any:
 
 def _limit(most: int) -> Callable[[], object]:
     if all(library["num_threads"] <= most for library in _blas().info()):
-        return lambda: None
+        return _nothing
     restore: Callable[[], object] = _blas().limit(limits=most).restore_original_limits
     return restore
 
@@ -86,11 +105,8 @@ def tuned_runtime() -> Iterator[None]:
     The settings are those of the whole process: of concurrent tasks, the first sets them and the last one to end
     restores them.
     """
-    _tuning.begin()
-    try:
+    with _tuning.held():
         yield
-    finally:
-        _tuning.end()
 
 
 @contextmanager
@@ -102,8 +118,5 @@ def product_threads(most: int = 1) -> Iterator[None]:
 
     The limit is that of the whole process: of concurrent tasks, the first sets it and the last one to end restores it.
     """
-    _products.begin(most)
-    try:
+    with _products.held(most):
         yield
-    finally:
-        _products.end()

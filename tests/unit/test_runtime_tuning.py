@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,8 @@ def threads() -> int:
 
 @pytest.fixture(autouse=True)
 def three_threads() -> Iterator[None]:
+    with product_threads():  # restores what a test of interruptions may have left
+        pass
     with threadpool_limits(3, "blas"):
         yield
         assert threads() == 3
@@ -51,6 +56,33 @@ def test_no_task_gets_more_threads_than_there_were() -> None:
 def test_threads_come_back_after_an_error() -> None:
     with pytest.raises(RuntimeError, match="over"), product_threads():
         raise RuntimeError("over")
+
+
+def interrupted_as_it_ends() -> None:
+    """Hold the limit, and be interrupted at the first line of its end."""
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_name == "held" and event == "line":
+            raise KeyboardInterrupt
+        return trace
+
+    limit = product_threads(1)
+    limit.__enter__()
+    earlier = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        limit.__exit__(None, None, None)
+    finally:
+        sys.settrace(earlier)
+
+
+def test_a_task_that_is_interrupted_as_it_ends_is_forgotten() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_as_it_ends()
+    gc.collect()
+    with product_threads(2):
+        assert threads() == 2
+    assert threads() == 3
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (2, 2)])
