@@ -18,6 +18,7 @@ from vmfstream import BayesianVMFMixture, OnlineVMFMixture, SphericalKMeans, Top
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.run import RunSettings, follow
+from vmfstream.estimators import base
 from vmfstream.online.count_sliced import CountSlicedStream
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runtime_tuning import product_threads
@@ -91,7 +92,7 @@ def test_fits_use_as_many_threads_as_they_are_told(
     estimator: Any, n_jobs: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
-    monkeypatch.setattr("builtins.print", lambda *line, flush: seen.append(threads()))
+    monkeypatch.setattr(base, "print", lambda *line, flush: seen.append(threads()), raising=False)
     estimator(3, n_jobs=n_jobs, verbose=1, random_state=0).fit(ROWS)
     assert set(seen) == {expected}
 
