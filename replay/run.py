@@ -105,8 +105,8 @@ def open_replay(
         length = slices or source.usual_slices()
         sorted_codec = FieldCodec(timed=timed, vector=VECTOR if vector else None, dimension=dimension)
         return Replay(source, sorted_codec, title_of(path), "", length, slices_by_times=slices is None)
-    fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
-    fields["vector"] = vector
+    fields = {"time": time, "text": text, "id": id, "title_column": title}
+    fields |= {"time_format": time_format, "vector": vector}
     refused = [f"--{field.replace('_', '-')}" for field, value in (fields | options).items() if value is not None]
     if refused:
         raise InputError(f"{' and '.join(refused)}: expected a file with it, {name} is a corpus with known fields")

@@ -25,14 +25,14 @@ from vmfstream.protocols import Source
 from vmfstream.records import NO_TIME, Documents, Message, Position
 from vmfstream.replay.corpora import get
 from vmfstream.replay.corpus import ColumnExpressions, Corpus, ReadProgress
-from vmfstream.slicing import UNITS
+from vmfstream.slicing import ENOUGH, UNITS
 
 __all__ = ["VECTOR", "CorpusSource", "SortedFileSource", "SortedSource"]
 
 _AHEAD = 1_024  # documents read from the sorted table at once
 _BATCH = 20_000  # rows of a file decoded at once
 _UNITS = (*UNITS, "minute")
-_SLICES, _DOCUMENTS = 10, 20  # that slices, and documents of each on average, should be at least
+_SLICES = 10  # that there should be at least
 _MEMORY = "1GB"  # beyond this, sorting spills into a temporary folder
 
 
@@ -116,7 +116,7 @@ class SortedSource:
         documents, *slices = row
         unit, most = _UNITS[0], 0
         for shorter, held in zip(_UNITS, slices, strict=True):
-            if most >= _SLICES or held * _DOCUMENTS > documents:
+            if most >= _SLICES or held * ENOUGH > documents:
                 break
             if held > most:
                 unit, most = shorter, held
@@ -272,7 +272,7 @@ class SortedFileSource(SortedSource):
 
     def usual_slices(self) -> str:
         """Return it by the times; where none are needed slices are a tenth of the documents, 20 at least."""
-        return super().usual_slices() if self._timed else str(max(_DOCUMENTS, -(-self._total // _SLICES)))
+        return super().usual_slices() if self._timed else str(max(ENOUGH, -(-self._total // _SLICES)))
 
 
 def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnection) -> None:
